@@ -1,0 +1,239 @@
+"""The contract of a job store. The docstrings are its specification, and `tests/stores` its proof.
+
+A store places jobs and counts them; it never decides what becomes of one. A caller reads a job, makes the next
+value with a pure function of `domain.transitions`, and hands both to `swap`, which writes the new one only over
+the old one's version.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, NamedTuple
+
+from asyncjobs.domain.job import Job, JobStatus
+
+MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
+PROMOTE_LIMIT: Final = 100  # due jobs one claim promotes, at most, per queue
+SERIES_MINUTES: Final = 24 * 60  # how long per-minute figures are kept
+
+Twins = Literal["return", "refuse"]
+
+
+class Change(NamedTuple):
+    """`new` is to replace `old`. Equal versions mark a note on a running job; else `new.version == old.version + 1`."""
+
+    old: Job
+    new: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Which jobs, in which order. Filters combine with "and".
+
+    With a status, jobs come in the order of `Job.score`, else of `created_at`; largest first unless `oldest_first`.
+    """
+
+    status: JobStatus | None = None
+    queue: str | None = None
+    name: str | None = None
+    owner: str | None = None
+    tag: str | None = None
+    created_from: int | None = None  # inclusive
+    created_to: int | None = None  # exclusive
+    after: str = ""  # the `next` of the page before
+    limit: int = 50
+    oldest_first: bool = False
+
+
+class Page(NamedTuple):
+    """Some jobs, and where to go on: "" at the end.
+
+    A page may hold fewer jobs than asked for, even none, and still have a `next`: the store looks through a
+    bounded number of entries for the filters it has no index for.
+    """
+
+    jobs: list[Job]
+    next: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A queue's claims are stopped: since when, why, and until when (None: until resumed)."""
+
+    queue: str
+    since: int
+    reason: str = ""
+    until: int | None = None
+
+    def holds(self, now: int) -> bool:
+        return self.until is None or now < self.until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueCounts:
+    """How many jobs a queue has in each status (absent: none), since when its oldest ready job waits, and its pause."""
+
+    queue: str
+    by_status: Mapping[JobStatus, int]
+    oldest_at: int | None = None
+    pause: Pause | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Jobs accepted and not yet started."""
+        statuses = (JobStatus.QUEUED, JobStatus.SCHEDULED, JobStatus.WAITING)
+        return sum(self.by_status.get(status, 0) for status in statuses)
+
+
+class Minute(NamedTuple):
+    """How many jobs of a queue ended in one minute, by terminal status. `at` is its first millisecond."""
+
+    at: int
+    queue: str
+    status: JobStatus
+    count: int
+
+
+class Beat(NamedTuple):
+    """What a heartbeat learned: ids whose lease is gone (stop working on them), and ids asked to cancel."""
+
+    lost: list[str]
+    cancels: list[str]
+
+
+class WorkerRecord(NamedTuple):
+    """What a worker last said of itself (`about` is the worker's own text) and when."""
+
+    worker: str
+    beat_at: int
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A disagreement between a job and an index that `check` found, and whether it was healed."""
+
+    code: str
+    message: str
+    job_id: str | None = None
+    fixed: bool = False
+
+
+class Store(ABC):
+    """Where jobs live.
+
+    Whatever goes wrong on the way to a server is raised as a `StoreError`; after one, repeating the call is safe.
+    Every change is atomic with everything that must be true with it: index entries, counts, the unique key.
+    """
+
+    transactional: ClassVar[bool] = False
+    """Whether `add` joins the caller's database transaction. If not, the engine adds on commit."""
+
+    @abstractmethod
+    def now(self) -> int:
+        """The store's clock in milliseconds. It may be an estimate, and never decides a lease."""
+
+    @abstractmethod
+    def add(
+        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+    ) -> list[Job]:
+        """Stores these jobs (at most MAX_BATCH) as they are, all or none, and answers what is stored, in their order.
+
+        - An id that is stored already is answered as stored and left alone, so that repeating is safe.
+        - A job whose unique key is held is not stored: its twin is answered in its place, or, with
+          `twins="refuse"`, `DuplicateJob` is raised. Two jobs of one call are twins of each other too.
+        - `limits` names the most unstarted jobs a queue may hold; with one more than that: `QueueFull`.
+        """
+
+    @abstractmethod
+    def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
+        """Leases up to `limit` ready jobs to `worker` for `lease` milliseconds, and answers them as started.
+
+        Queues come in the order given, and in a queue higher priority first (a lane at a time where the store has
+        lanes), then oldest first. Jobs that have fallen due are promoted before, at most PROMOTE_LIMIT a queue.
+        Paused queues are skipped. A unique key held "while pending" is let go.
+        """
+
+    @abstractmethod
+    def swap(self, changes: Sequence[Change]) -> list[bool]:
+        """Writes each `new` whose `old.version` is the stored one; answers which are stored now.
+
+        Only the fields in which `new` differs from `old` are written: a cancel requested meanwhile survives.
+        Each change is atomic by itself, the batch is one round trip. A change that is stored already counts as
+        written, so that repeating is safe. A stale one writes nothing. A job that enters a terminal status is
+        counted in `series`. The unique key is let go when `new` no longer holds it, and taken again, if free,
+        when it holds it again.
+        """
+
+    def exchange(
+        self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
+    ) -> tuple[list[bool], list[Job]]:
+        """`swap`, then `claim`, in one round trip where the store can."""
+        return self.swap(changes), self.claim(queues, worker=worker, limit=limit, lease=lease)
+
+    @abstractmethod
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        """Records that `worker` lives, and extends its leases on the jobs in `held` (id → version).
+
+        A job that is not in progress under this worker and version is lost: its lease is left alone.
+        """
+
+    @abstractmethod
+    def lapsed(self, limit: int, *, lease: int) -> list[Job]:
+        """Jobs whose lease has run out, longest ago first; `lease` is how long leases are.
+
+        When nobody claimed, beat or asked for more than half a lease (the server was paused, restarted or failed
+        over, or its clock jumped), the answer stays empty for one lease, so that live workers can beat first.
+        A clock set back does not stretch leases.
+        """
+
+    @abstractmethod
+    def held(self, worker: str) -> list[Job]:
+        """All jobs the store has leased to `worker`: also those whose claim's answer never arrived."""
+
+    @abstractmethod
+    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
+        """Returns when a job of these queues may be ready, or after `timeout` milliseconds. A hint, never a promise."""
+
+    @abstractmethod
+    def get(self, ids: Sequence[str]) -> list[Job | None]:
+        """These jobs as stored, in the order asked, None where there is none."""
+
+    @abstractmethod
+    def find(self, query: Query) -> Page:
+        """One page of jobs. Going on from page to page meets every job that stays in place exactly once."""
+
+    @abstractmethod
+    def counts(self) -> list[QueueCounts]:
+        """Every queue that was ever used, by name, in a time that does not depend on the number of jobs."""
+
+    @abstractmethod
+    def series(self, minutes: int) -> list[Minute]:
+        """How many jobs ended in each of the last `minutes` (at most SERIES_MINUTES), oldest first, no empty ones."""
+
+    @abstractmethod
+    def workers(self) -> list[WorkerRecord]:
+        """Workers by id, those heard from in the last day."""
+
+    @abstractmethod
+    def pause(self, pause: Pause) -> None:
+        """Stops claims from a queue. A pause with an end is over by itself."""
+
+    @abstractmethod
+    def resume(self, queue: str) -> bool:
+        """Ends a pause; False when there was none."""
+
+    @abstractmethod
+    def delete(self, jobs: Sequence[Job]) -> list[bool]:
+        """Removes each job that is stored with this version, its unique key too; answers which are gone now."""
+
+    @abstractmethod
+    def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
+        """Removes up to `limit` finished jobs completed before the time given for their status; answers how many."""
+
+    @abstractmethod
+    def check(self, *, fix: bool = False) -> list[Finding]:
+        """Compares every job with every index, the fsck: what it finds, healed when `fix` is set.
+
+        A healthy store has no findings, whatever goes on beside the check.
+        """
