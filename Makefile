@@ -1,0 +1,39 @@
+# Needs python3 (3.11 or newer, with its venv module) and make. All else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+TEST_FLAGS ?= -n 2 -m "not slow and not faults"
+DEMO_FLAGS ?=
+BENCH_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## Show these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/ready ## Start the demo site with its own Valkey server and sample jobs
+	@$(RUN) manage.py demo $(DEMO_FLAGS)
+
+test: $(VENV)/ready ## Run the fast tests; servers that are not there are skipped
+	@$(RUN) -m pytest $(TEST_FLAGS)
+
+lint: $(VENV)/ready ## Check style, types and migrations
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+	@$(RUN) manage.py makemigrations --check --dry-run
+
+bench: $(VENV)/ready ## Measure the stores
+	@$(RUN) manage.py benchjobs $(BENCH_FLAGS)
+
+clean: ## Remove everything made here: .venv, caches, builds, the demo's database
+	rm -rf $(VENV) .demo .*_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/ready: pyproject.toml
+	@echo "Building $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(RUN) -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@touch $@
