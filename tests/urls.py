@@ -1,0 +1,6 @@
+"""What the tests serve."""
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path
+
+urlpatterns: list[URLPattern | URLResolver] = [path("admin/", admin.site.urls)]
