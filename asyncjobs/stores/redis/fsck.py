@@ -1,0 +1,121 @@
+"""Compares every key of the store with every other that must agree with it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from asyncjobs.domain.job import JobStatus
+from asyncjobs.errors import DeserializationError
+from asyncjobs.stores.base import Finding
+from asyncjobs.stores.redis import connection, keys
+
+if TYPE_CHECKING:
+    from asyncjobs.stores.redis.store import RedisStore
+
+STEP = 100
+
+_MESSAGES = {
+    "MISPLACED": "is not in the place that its status names",
+    "TWO_PLACES": "is in a second place",
+    "NOT_INDEXED": "is missing from an index",
+    "UNREADABLE": "has no name or no status",
+}
+
+
+class Fsck:
+    """One pass over all keys. Each script looks at up to STEP of them at one moment, so that work going on beside
+    the check is never mistaken for damage."""
+
+    def __init__(self, store: "RedisStore", *, fix: bool) -> None:
+        self._store = store
+        self._fix = "fix" if fix else ""
+
+    def findings(self) -> list[Finding]:
+        found: list[Finding] = []
+        for suffixes in self._all_keys():
+            found.extend(self._check_jobs([key.partition(":")[2] for key in suffixes if key.startswith("job:")]))
+            for suffix in suffixes:
+                found.extend(self._check_list(suffix))
+        return found
+
+    def _all_keys(self) -> Iterator[list[str]]:
+        prefix = f"{self._store.prefix}:"
+        stored = (key.decode().removeprefix(prefix) for key in self._scan(f"{_literal(prefix)}*"))
+        while step := list(islice(stored, STEP)):
+            yield step
+
+    def _scan(self, pattern: str) -> Iterator[bytes]:
+        cursor, scan = 0, connection.translated(self._store.client.scan)
+        while True:
+            cursor, page = scan(cursor, match=pattern, count=1000)
+            yield from page
+            if not cursor:
+                return
+
+    def _check_jobs(self, ids: Sequence[str]) -> Iterator[Finding]:
+        if not ids:
+            return
+        answer = self._run("check_jobs", *ids)
+        for job_id, code in zip(answer[::2], answer[1::2], strict=True):
+            yield self._heal(job_id.decode(), code.decode())
+
+    def _heal(self, job_id: str, code: str) -> Finding:
+        fixed = bool(self._fix) and code != "UNREADABLE" and self._put_back(job_id)
+        return Finding(code=code, message=f"job {job_id} {_MESSAGES[code]}", job_id=job_id, fixed=fixed)
+
+    def _put_back(self, job_id: str) -> bool:
+        try:
+            [job] = self._store.get([job_id])
+        except DeserializationError:
+            return False
+        if job is None:
+            return False
+        place = keys.place(job.status, job.queue, job.priority)
+        indexes = keys.indexes(job)
+        healed = self._run("heal", job_id, job.version, place, job.score, job.created_at, job.queue, *indexes)
+        return bool(healed)
+
+    def _check_list(self, suffix: str) -> Iterator[Finding]:
+        kind = suffix.split(":")[1] if suffix.startswith("jobs:") else ""
+        if kind == "stream":
+            yield from self._check_stream(suffix)
+        elif kind in _STATUS_OF:
+            yield from self._check_members(suffix, _STATUS_OF[kind])
+        elif kind in {"index", "owner", "tag"}:
+            yield from self._check_members(suffix, "")
+
+    def _check_members(self, suffix: str, status: str) -> Iterator[Finding]:
+        scan = connection.translated(self._store.client.zscan_iter)
+        members = (member.decode() for member, _ in scan(self._store.key(suffix), count=STEP))
+        while step := list(islice(members, STEP)):
+            for job_id in self._run("check_members", suffix, status, self._fix, *step):
+                yield self._astray(job_id.decode(), suffix)
+
+    def _check_stream(self, suffix: str) -> Iterator[Finding]:
+        if self._run("check_group", suffix, self._fix):
+            message = f"{suffix} has entries that its group has passed over"
+            yield Finding(code="PASSED_OVER", message=message, fixed=bool(self._fix))
+        first = "-"
+        while True:
+            last, *ids = self._run("check_entries", suffix, first, self._fix)
+            yield from (self._astray(job_id.decode(), suffix) for job_id in ids)
+            if not last:
+                return
+            first = f"({last.decode()}"
+
+    def _astray(self, job_id: str, suffix: str) -> Finding:
+        message = f"{suffix} has an entry for job {job_id}, which does not belong there"
+        return Finding(code="ASTRAY", message=message, job_id=job_id, fixed=bool(self._fix))
+
+    def _run(self, name: str, *args: Any) -> Any:
+        return self._store.run_again(name, self._store._given_now, *args)
+
+
+_STATUS_OF = {
+    keys.sorted_place(status, "").split(":")[1]: str(int(status)) for status in JobStatus if status != JobStatus.QUEUED
+}
+
+
+def _literal(text: str) -> str:
+    """`text` as a pattern that matches nothing else: a cluster's prefix has braces, a user's may have brackets."""
+    return "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in text)

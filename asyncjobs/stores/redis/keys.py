@@ -1,0 +1,77 @@
+"""The names of all keys, and which of them a job is in. `docs/reference/redis.md` is the table of them.
+
+A suffix is a key without the prefix: scripts get the prefix as their one key and build the rest from it.
+"""
+
+from typing import Final
+
+from asyncjobs.domain.job import Job, JobStatus
+
+LANES: Final = 5
+
+QUEUES: Final = "queues"
+PAUSED: Final = "paused"
+WORKERS: Final = "workers"
+INDEXES: Final = "jobs:indexes"
+
+_PLACES: Final = {
+    JobStatus.WAITING: "waiting",
+    JobStatus.SCHEDULED: "delayed",
+    JobStatus.IN_PROGRESS: "inprogress",
+    JobStatus.COMPLETED: "completed",
+    JobStatus.FAILED: "dlq",
+    JobStatus.CANCELED: "canceled",
+}
+
+
+def lane(priority: int) -> int:
+    """−100…−61 is lane 0, 61…100 lane 4; the default priority 0 is in the middle one."""
+    return min((priority + 100) // 40, LANES - 1)
+
+
+def job(job_id: str) -> str:
+    return f"job:{job_id}"
+
+
+def stream(queue: str, number: int) -> str:
+    return f"jobs:stream:{queue}:{number}"
+
+
+def streams(queue: str) -> list[str]:
+    """The queue's lanes, the most urgent first."""
+    return [stream(queue, number) for number in reversed(range(LANES))]
+
+
+def sorted_place(status: JobStatus, queue: str) -> str:
+    return f"jobs:{_PLACES[status]}:{queue}"
+
+
+def place(status: JobStatus, queue: str, priority: int) -> str:
+    """The one place a job of this status is in."""
+    return stream(queue, lane(priority)) if status == JobStatus.QUEUED else sorted_place(status, queue)
+
+
+def index(queue: str, name: str) -> str:
+    return f"jobs:index:{queue}:{name}"
+
+
+def owner(name: str) -> str:
+    return f"jobs:owner:{name}"
+
+
+def tag(name: str) -> str:
+    return f"jobs:tag:{name}"
+
+
+def indexes(of: Job) -> list[str]:
+    """The lists by creation time that the job is in from `add` to `delete`."""
+    owned = [owner(of.owner)] if of.owner is not None else []
+    return [index(of.queue, of.name), *owned, *map(tag, of.tags)]
+
+
+def worker(worker_id: str) -> str:
+    return f"worker:{worker_id}"
+
+
+def series(minute: int) -> str:
+    return f"series:{minute}"

@@ -1,0 +1,44 @@
+-- Stores new jobs, all or none.
+-- ARGV: now or '', 'return' or 'refuse' (twins), a list of (queue, most unstarted jobs), groups; the facts of a group:
+-- place, score, queue, created, how long a unique key is held ('' for as long as the job says), indexes.
+-- Answers OK and (row, id) for each row that is answered by another stored job; or TWIN and its id; or FULL and the queue.
+--- @include unique
+--- @include place
+--- @include group
+--- @include backlog
+--- @include index
+local limits, at = list(3)
+local groups, answer, adding, seen = read_groups(at), { 'OK' }, {}, {}
+
+local function stored_instead(id, key)
+  if redis.call('EXISTS', job_key(id)) == 1 then return id end
+  return seen[id] or (key and (seen[key] or holder(key)))
+end
+
+local row = 0
+for _, group in ipairs(groups) do
+  group.ids, group.rows = {}, {}
+  for position = group.first, group.first + (group.count - 1) * group.width, group.width do
+    local id, key = ARGV[position], unique_of(group, position)
+    local other = stored_instead(id, key)
+    if other and other ~= id and ARGV[2] == 'refuse' then return { 'TWIN', other } end
+    if other then
+      answer[#answer + 1] = row
+      answer[#answer + 1] = other
+    else
+      seen[id] = id
+      if key then seen[key] = id end
+      table.insert(group.ids, id)
+      table.insert(group.rows, position)
+    end
+    row = row + 1
+  end
+  local queue = group.facts[3]
+  adding[queue] = (adding[queue] or 0) + #group.ids
+end
+
+local full = overfull(limits, adding)
+if full then return { 'FULL', full } end
+
+for _, group in ipairs(groups) do store_group(group) end
+return answer

@@ -1,0 +1,48 @@
+-- Writes changed jobs, each if its version is still the one that was read.
+-- ARGV: now or '', groups; the facts of a group: place left, place entered ('' and '' for a note on a running job), score,
+-- terminal status to count or '', queue, step of the version, unique key to drop, to take, and how long it is held.
+-- Answers '1' (stored now) or '0' (stale) for each row, in one string.
+--- @include unique
+--- @include place
+--- @include group
+--- @include replay
+--- @include series
+local answer = {}
+
+local function write(group, at)
+  local key, version, step = job_key(ARGV[at]), ARGV[at + 1], tonumber(group.facts[6])
+  local stored = redis.call('HMGET', key, 'Version', 'Status')
+  if not stored[2] then return 'stale' end
+  local fields, size = row_fields(group, at)
+  if step > 0 then
+    fields[size + 1], fields[size + 2] = 'Version', int(version + step)
+  end
+  if (stored[1] or '1') ~= version then return is_replay(key, fields, group.gone) and 'replay' or 'stale' end
+  redis.call('HSET', key, unpack(fields))
+  if #group.gone > 0 then redis.call('HDEL', key, unpack(group.gone)) end
+  return 'written'
+end
+
+local function move(group, ids)
+  local from, to, score, status, queue, _, drop, take, limit = unpack(group.facts)
+  if from ~= '' then
+    leave(from, ids)
+    enter(to, score, ids)
+  end
+  for _, id in ipairs(ids) do
+    if drop ~= '' then drop_unique(drop, id) end
+    if take ~= '' then take_unique(take, id, limit) end
+  end
+  if status ~= '' then count_ended(status, queue, #ids) end
+end
+
+for _, group in ipairs(read_groups(2)) do
+  local moved = {}
+  for at = group.first, group.first + (group.count - 1) * group.width, group.width do
+    local outcome = write(group, at)
+    if outcome == 'written' then moved[#moved + 1] = ARGV[at] end
+    answer[#answer + 1] = outcome == 'stale' and '0' or '1'
+  end
+  move(group, moved)
+end
+return table.concat(answer)

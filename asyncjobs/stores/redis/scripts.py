@@ -1,0 +1,71 @@
+"""The Lua scripts: files, put together from includes, called by their hash."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from redis import Redis
+from redis.exceptions import NoScriptError
+
+LUA: Final = files(__package__) / "lua"
+ENTRIES: Final = frozenset(
+    "add beat check_entries check_group check_jobs check_members claim counts delete find get heal held lapsed prune swap".split()
+)
+_INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)
+
+# New jobs are refused when the server is at its memory limit; whatever frees or records work must still be done.
+_FLAGS: Final = {"add": "#!lua\n"}
+_ALLOW_OOM: Final = "#!lua flags=allow-oom\n"
+
+
+class Script(NamedTuple):
+    """A script and the hash the server knows it by."""
+
+    body: str
+    sha: str
+
+
+def compose(name: str, pasted: set[str] | None = None) -> str:
+    """The script's text with each include pasted once, where it is first asked for."""
+    pasted = {name} if pasted is None else pasted
+
+    def paste(match: re.Match[str]) -> str:
+        include = match[1]
+        if include in pasted:
+            return ""
+        pasted.add(include)
+        return compose(include, pasted)
+
+    return _INCLUDE.sub(paste, (LUA / f"{name}.lua").read_text())
+
+
+@cache
+def script(name: str, *, flags: bool) -> Script:
+    """`flags` is off for servers that do not know them (fakeredis)."""
+    body = (_FLAGS.get(name, _ALLOW_OOM) if flags else "") + compose(name)
+    return Script(body, sha1(body.encode(), usedforsecurity=False).hexdigest())
+
+
+def run(client: "Redis[bytes]", called: Script, prefix: str, args: Sequence[Any]) -> Any:
+    """One script in one round trip; two when the server has lost it."""
+    try:
+        return client.evalsha(called.sha, 1, prefix, *args)
+    except NoScriptError:
+        return client.eval(called.body, 1, prefix, *args)
+
+
+def run_both(client: "Redis[bytes]", prefix: str, calls: Sequence[tuple[Script, Sequence[Any]]]) -> list[Any]:
+    """Several scripts in one round trip, in order. The first error is raised, after the ones the server lost ran."""
+    pipeline = client.pipeline(transaction=False)
+    for called, args in calls:
+        pipeline.evalsha(called.sha, 1, prefix, *args)
+    answers = pipeline.execute(raise_on_error=False)
+    for position, (called, args) in enumerate(calls):
+        if isinstance(answers[position], NoScriptError):
+            answers[position] = run(client, called, prefix, args)
+        elif isinstance(answers[position], Exception):
+            raise answers[position]
+    return answers

@@ -1,0 +1,314 @@
+"""Jobs in Redis or Valkey: hashes, streams and sorted sets, changed by scripts only, one round trip a batch."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+import redis
+from redis import exceptions
+
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import DuplicateJob, InvalidJob, JobClaimError, QueueFull, StoreError, StoreUnavailable
+from asyncjobs.stores.base import (
+    MAX_BATCH,
+    SERIES_MINUTES,
+    Beat,
+    Change,
+    Finding,
+    Minute,
+    Page,
+    Pause,
+    Query,
+    QueueCounts,
+    Store,
+    Twins,
+    WorkerRecord,
+)
+from asyncjobs.stores.redis import batches, codec, connection, keys, scripts
+from asyncjobs.stores.redis.finder import Finder
+from asyncjobs.stores.redis.fsck import Fsck
+
+T = TypeVar("T")
+
+SCRIPT_LIMIT = 100  # jobs one script call changes, at most; `add` alone takes MAX_BATCH, to be all or none
+CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it is asked again
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+class RedisStore(Store):
+    """`server` is a URL or a client; a client must not repeat commands by itself. `clock` is for tests."""
+
+    transactional = False
+
+    def __init__(
+        self,
+        server: str | connection.Client,
+        *,
+        prefix: str = "ae",
+        timeout: float = 5,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        is_url = isinstance(server, str)
+        self.client = connection.client_from_url(server, timeout=timeout) if is_url else server
+        self.prefix = prefix
+        self._clock = clock
+        self._offset: tuple[float, int] | None = None
+        self._longest_block = max(1, int(timeout * 1000) - 1000)
+        self._flags = not type(self.client).__module__.startswith("fakeredis")
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
+        """The store of `ASYNCJOBS["OPTIONS"]`: a `URL`, or the `ALIAS` of a django-redis cache."""
+        timeout = float(options.get("TIMEOUT", 5))
+        if "URL" in options:
+            client = connection.client_from_url(options["URL"], timeout=timeout)
+        else:
+            client = connection.client_from_alias(options.get("ALIAS", "default"), timeout=timeout)
+        return cls(client, prefix=options.get("PREFIX", "ae"), timeout=timeout)
+
+    def key(self, suffix: str) -> str:
+        return f"{self.prefix}:{suffix}"
+
+    @connection.translated
+    def run(self, name: str, *args: Any) -> Any:
+        """The answer of a script. It is not repeated when the answer is lost."""
+        return scripts.run(self.client, scripts.script(name, flags=self._flags), self.prefix, args)
+
+    def run_again(self, name: str, *args: Any) -> Any:
+        """The answer of a script that may safely run twice: a broken connection is tried once more."""
+        try:
+            return self.run(name, *args)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, exceptions.ConnectionError):
+                raise
+            return self.run(name, *args)
+
+    @property
+    def _given_now(self) -> int | str:
+        return self._clock() if self._clock else ""
+
+    @connection.translated
+    def now(self) -> int:
+        if self._clock:
+            return self._clock()
+        own = time.monotonic()
+        if self._offset is None or own - self._offset[0] > CLOCK_TRUST_S:
+            seconds, micros = self.client.time()
+            self._offset = own, seconds * 1000 + micros // 1000
+        asked, server = self._offset
+        return server + int((own - asked) * 1000)
+
+    def add(
+        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+    ) -> list[Job]:
+        if len(jobs) > MAX_BATCH:
+            raise InvalidJob(f"one call adds at most {MAX_BATCH} jobs, not {len(jobs)}")
+        batch = batches.new_jobs(jobs)
+        bounds = [part for bound in (limits or {}).items() for part in bound]
+        outcome, *rest = self.run_again("add", self._given_now, twins, len(bounds), *bounds, *batch.args)
+        if outcome == b"FULL":
+            queue = rest[0].decode()
+            raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")
+        if outcome == b"TWIN":
+            twin = rest[0].decode()
+            raise DuplicateJob(f"job {twin} holds the unique key", job_id=twin)
+        return self._with_stored(list(jobs), [batch.rows[row] for row in rest[::2]], [id.decode() for id in rest[1::2]])
+
+    def _with_stored(self, jobs: list[Job], positions: Sequence[int], ids: Sequence[str]) -> list[Job]:
+        for position, stored in zip(positions, self.get(ids), strict=True):
+            jobs[position] = stored or jobs[position]
+        return jobs
+
+    def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
+        try:
+            claimed = self.run("claim", *self._claim_args(queues, worker, limit, lease))
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            raise JobClaimError(error.message) from error
+        return [codec.read(stored) for stored in claimed]
+
+    def _claim_args(self, queues: Sequence[str], worker: str, limit: int, lease: int) -> list[Any]:
+        return [self._given_now, worker, min(limit, SCRIPT_LIMIT), lease, *dict.fromkeys(queues)]
+
+    def swap(self, changes: Sequence[Change]) -> list[bool]:
+        return [written for part in _parts(changes, SCRIPT_LIMIT) for written in self._swap(part)]
+
+    def _swap(self, changes: Sequence[Change]) -> list[bool]:
+        batch = batches.changed_jobs(changes, self.now())
+        return _in_order(batch, self.run_again("swap", self._given_now, *batch.args))
+
+    @connection.translated
+    def exchange(
+        self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
+    ) -> tuple[list[bool], list[Job]]:
+        *before, last = _parts(changes, SCRIPT_LIMIT) or [()]
+        written = [done for part in before for done in self._swap(part)]
+        if not last:
+            return written, self.claim(queues, worker=worker, limit=limit, lease=lease)
+        batch = batches.changed_jobs(last, self.now())
+        swap, claim = (scripts.script(name, flags=self._flags) for name in ("swap", "claim"))
+        calls = [
+            (swap, (self._given_now, *batch.args)),
+            (claim, self._claim_args(queues, worker, limit, lease)),
+        ]
+        settled, claimed = scripts.run_both(self.client, self.prefix, calls)
+        return written + _in_order(batch, settled), [codec.read(stored) for stored in claimed]
+
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        beat = Beat([], [])
+        for part in _parts(list(held.items()), SCRIPT_LIMIT) or [()]:
+            pairs = [value for pair in part for value in pair]
+            lost, cancels = self.run_again("beat", self._given_now, worker, lease, about, *pairs)
+            beat.lost.extend(job_id.decode() for job_id in lost)
+            beat.cancels.extend(job_id.decode() for job_id in cancels)
+        return beat
+
+    def lapsed(self, limit: int, *, lease: int) -> list[Job]:
+        stored = self.run_again("lapsed", self._given_now, lease, min(limit, SCRIPT_LIMIT))
+        return [codec.read(job) for job in stored]
+
+    def held(self, worker: str) -> list[Job]:
+        return [job for queue in self._queues() for job in self._held(worker, queue)]
+
+    def _held(self, worker: str, queue: str) -> Iterable[Job]:
+        first, step = 0, 1000
+        while True:
+            seen, *jobs = self.run_again("held", worker, queue, first, first + step - 1)
+            yield from (codec.read(job) for job in jobs)
+            first += step
+            if seen < step:
+                return
+
+    @connection.translated
+    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
+        pipeline = self.client.pipeline(transaction=False)
+        for queue in queues:
+            pipeline.hget(self.key(keys.PAUSED), queue)
+            pipeline.zrange(self.key(keys.sorted_place(JobStatus.SCHEDULED, queue)), 0, 0, withscores=True)
+        answers = iter(pipeline.execute())
+        now, streams = self.now(), {}
+        for queue, pause, due in zip(queues, answers, answers, strict=True):
+            if pause is None or not _read_pause(queue, pause).holds(now):
+                streams.update({self.key(stream): "0" for stream in keys.streams(queue)})
+                timeout = min([timeout, *(int(score) - now for _, score in due)])
+        if timeout > 0:
+            self._block(streams, min(timeout, self._longest_block))
+
+    def _block(self, streams: dict[str, str], timeout: int) -> None:
+        """A stream holds ready jobs only, so that reading from its start waits for the first one."""
+        if streams:
+            self.client.xread(streams, count=1, block=timeout)
+        else:
+            time.sleep(timeout / 1000)
+
+    def get(self, ids: Sequence[str]) -> list[Job | None]:
+        return [
+            codec.read(stored) if stored else None
+            for part in _parts(ids, SCRIPT_LIMIT)
+            for stored in self.run_again("get", *part)
+        ]
+
+    def find(self, query: Query) -> Page:
+        return Finder(self, query).page()
+
+    def counts(self) -> list[QueueCounts]:
+        now = self.now()
+        return sorted((_read_counts(row, now) for row in self.run_again("counts")), key=lambda counts: counts.queue)
+
+    @connection.translated
+    def series(self, minutes: int) -> list[Minute]:
+        last = self.now() // MINUTE_MS
+        wanted = range(last - min(minutes, SERIES_MINUTES) + 1, last + 1)
+        pipeline = self.client.pipeline(transaction=False)
+        for minute in wanted:
+            pipeline.hgetall(self.key(keys.series(minute)))
+        return [
+            Minute(minute * MINUTE_MS, queue, JobStatus(int(status)), int(count))
+            for minute, stored in zip(wanted, pipeline.execute(), strict=True)
+            for status, queue, count in sorted((*name.decode().split(":", 1), count) for name, count in stored.items())
+        ]
+
+    @connection.translated
+    def workers(self) -> list[WorkerRecord]:
+        since = self.now() - DAY_MS
+        beats = self.client.zrangebyscore(self.key(keys.WORKERS), f"({since}", "+inf", withscores=True)
+        pipeline = self.client.pipeline(transaction=False)
+        for worker, _ in beats:
+            pipeline.hget(self.key(keys.worker(worker.decode())), "About")
+        return sorted(
+            WorkerRecord(worker.decode(), int(beat), (about or b"").decode())
+            for (worker, beat), about in zip(beats, pipeline.execute(), strict=True)
+        )
+
+    @connection.translated
+    def pause(self, pause: Pause) -> None:
+        until = "" if pause.until is None else pause.until
+        pipeline = self.client.pipeline()
+        pipeline.hset(self.key(keys.PAUSED), pause.queue, f"{until}:{pause.since}:{pause.reason}")
+        pipeline.sadd(self.key(keys.QUEUES), pause.queue)
+        pipeline.execute()
+
+    @connection.translated
+    def resume(self, queue: str) -> bool:
+        pipeline = self.client.pipeline()
+        pipeline.hget(self.key(keys.PAUSED), queue)
+        pipeline.hdel(self.key(keys.PAUSED), queue)
+        stored, _ = pipeline.execute()
+        return stored is not None and _read_pause(queue, stored).holds(self.now())
+
+    def delete(self, jobs: Sequence[Job]) -> list[bool]:
+        return [
+            gone == _YES
+            for part in _parts(jobs, SCRIPT_LIMIT)
+            for gone in self.run_again("delete", self._given_now, *[v for job in part for v in (job.id, job.version)])
+        ]
+
+    def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
+        pruned = 0
+        bounds = [part for status, time_ in before.items() for part in (int(status), time_)]
+        while pruned < limit:
+            step = min(limit - pruned, SCRIPT_LIMIT)
+            done = self.run_again("prune", self._given_now, step, *bounds)
+            pruned += done
+            if done < step:
+                break
+        return pruned
+
+    def check(self, *, fix: bool = False) -> list[Finding]:
+        return Fsck(self, fix=fix).findings()
+
+    @connection.translated
+    def _queues(self) -> list[str]:
+        return sorted(queue.decode() for queue in self.client.smembers(self.key(keys.QUEUES)))
+
+
+_YES = ord("1")
+
+
+def _in_order(batch: batches.Batch, answer: bytes) -> list[bool]:
+    written = [False] * len(batch.rows)
+    for position, done in zip(batch.rows, answer, strict=True):
+        written[position] = done == _YES
+    return written
+
+
+def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _read_pause(queue: str, stored: bytes) -> Pause:
+    until, since, reason = stored.decode().split(":", 2)
+    return Pause(queue=queue, since=int(since), reason=reason, until=int(until) if until else None)
+
+
+def _read_counts(row: Sequence[Any], now: int) -> QueueCounts:
+    queue, paused, oldest, sizes = row
+    pause = _read_pause(queue.decode(), paused) if paused else None
+    return QueueCounts(
+        queue=queue.decode(),
+        by_status={JobStatus(int(status)): size for status, size in zip(sizes[::2], sizes[1::2], strict=True)},
+        oldest_at=codec.read(oldest).ready_at if oldest else None,
+        pause=pause if pause and pause.holds(now) else None,
+    )
