@@ -18,6 +18,7 @@ import pytest
 import redis
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from pytest_django.fixtures import SettingsWrapper
 
 from asyncjobs.embedded import EmbeddedValkeyMissing, embedded_valkey, free_port
 
@@ -127,7 +128,7 @@ def test_a_taken_port_is_replaced_and_named(tmp_path: Path) -> None:
             wait_until(lambda: is_served(f"http://127.0.0.1:{other}/"))
 
 
-def test_a_site_that_is_no_demo_is_left_alone(settings: object) -> None:
+def test_a_site_that_is_no_demo_is_left_alone(settings: SettingsWrapper) -> None:
     settings.ASYNCJOBS_DEMO = None
     with pytest.raises(CommandError, match="no demo"):
         call_command("demo")
@@ -141,7 +142,9 @@ def test_the_embedded_server_keeps_jobs_in_the_directory_it_is_given(tmp_path: P
 
 
 def test_the_embedded_server_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
-    program = "from asyncjobs.embedded import embedded_valkey\nwith embedded_valkey() as url: print(url, flush=True); input()"
+    program = (
+        "from asyncjobs.embedded import embedded_valkey\nwith embedded_valkey() as url: print(url, flush=True); input()"
+    )
     parent = subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
