@@ -18,7 +18,7 @@ import pytest
 import redis
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from asyncjobs.embedded import EmbeddedValkeyMissing, embedded_valkey, free_port
 
@@ -128,7 +128,7 @@ def test_a_taken_port_is_replaced_and_named(tmp_path: Path) -> None:
             wait_until(lambda: is_served(f"http://127.0.0.1:{other}/"))
 
 
-def test_a_site_that_is_no_demo_is_left_alone(settings: SettingsWrapper) -> None:
+def test_a_site_that_is_no_demo_is_left_alone(settings: Settings) -> None:
     settings.ASYNCJOBS_DEMO = None
     with pytest.raises(CommandError, match="no demo"):
         call_command("demo")

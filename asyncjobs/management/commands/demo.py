@@ -96,7 +96,9 @@ def _run_to_its_end(command: list[str], environment: dict[str, str]) -> int:
 def _new_login() -> str:
     """A password for the one user of the site, new at each start."""
     password = secrets.token_urlsafe(9)
-    user, _ = get_user_model().objects.get_or_create(username=USERNAME, defaults={"is_staff": True, "is_superuser": True})
+    user, _ = get_user_model().objects.get_or_create(
+        username=USERNAME, defaults={"is_staff": True, "is_superuser": True}
+    )
     user.set_password(password)
     user.save()
     return password
