@@ -10,8 +10,7 @@ from pytest_django import DjangoDbBlocker
 from asyncjobs.stores.base import Store
 from tests.backends import BACKENDS, KINDS, Backend
 from tests.clock import Clock
-
-LEASE = 10_000
+from tests.scene import Scene
 
 
 @pytest.fixture
@@ -60,14 +59,11 @@ def live_store(backend: Backend) -> Iterator[Store]:
 
 
 @pytest.fixture
-def elapse(store: Store, clock: Clock) -> Callable[[int], None]:
-    """Lets time pass as it does under a live supervisor, which asks for lapsed leases all the while."""
+def scene(store: Store, clock: Clock) -> Scene:
+    return Scene(store, clock)
 
-    def elapse(ms: int) -> None:
-        while ms > 0:
-            step = min(ms, LEASE // 2)
-            clock.advance(step)
-            store.lapsed(1, lease=LEASE)
-            ms -= step
 
-    return elapse
+@pytest.fixture
+def elapse(scene: Scene) -> Callable[[int], None]:
+    """Lets time pass as it does under a live supervisor."""
+    return scene.elapse
