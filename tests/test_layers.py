@@ -9,7 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "asyncjobs"
 FOUNDATION = ("asyncjobs.errors", "asyncjobs.domain")
-STORES = (*FOUNDATION, "asyncjobs.stores")
+TABLES = ("asyncjobs.models", "asyncjobs.columns")
+STORES = (*FOUNDATION, *TABLES, "asyncjobs.stores")
 
 
 def modules(*parts: str) -> list[Path]:
@@ -42,18 +43,18 @@ def test_the_domain_imports_nothing_but_the_standard_library_and_its_errors(modu
         assert is_under(name, *FOUNDATION) or name.split(".")[0] in sys.stdlib_module_names, name
 
 
-@pytest.mark.parametrize("module", modules("stores", "models"), ids=name_of)
+@pytest.mark.parametrize("module", modules("stores", "models", "columns"), ids=name_of)
 def test_a_store_imports_no_layer_above_it(module: Path) -> None:
     for name in imports(module):
-        assert is_under(name, *STORES, "asyncjobs.models") or not is_under(name, "asyncjobs"), name
+        assert is_under(name, *STORES) or not is_under(name, "asyncjobs"), name
 
 
 @pytest.mark.parametrize(
-    "module", [path for path in modules(".") if path not in modules("stores", "embedded")], ids=name_of
+    "module", [path for path in modules(".") if path not in modules("stores", "models", "embedded")], ids=name_of
 )
 def test_only_stores_know_of_servers(module: Path) -> None:
     for name in imports(module):
-        assert not is_under(name, "redis", "django_redis", "asyncjobs.models"), name
+        assert not is_under(name, "redis", "django_redis", *TABLES), name
 
 
 @pytest.mark.parametrize("module", [path for path in modules(".") if path not in modules("management")], ids=name_of)
