@@ -35,6 +35,12 @@ class InvalidArguments(AsyncJobsError):
     code = "INVALID_ARGUMENTS"
 
 
+class InvalidResult(AsyncJobsError):
+    """What the handler returned does not survive JSON."""
+
+    code = "INVALID_RESULT"
+
+
 class PayloadTooLarge(AsyncJobsError):
     """The payload or the result is larger than the configured bound."""
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, PENDING, TERMINAL, Job, JobStatus, values_of
@@ -43,6 +43,11 @@ class MemoryStore(Store):
     """Every place is a sorted list, so that claims, rescues and pages need no scan."""
 
     transactional = False
+    OPTIONS: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
+        return cls()
 
     def __init__(self, *, clock: Callable[[], int] = wall_clock) -> None:
         self._clock = clock

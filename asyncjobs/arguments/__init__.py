@@ -1,0 +1,1 @@
+"""Arguments and results: bound to the signature, and carried through JSON."""

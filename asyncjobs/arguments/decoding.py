@@ -1,0 +1,81 @@
+"""What `encoding` wrote, read back."""
+
+import json
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, NoReturn
+from uuid import UUID
+
+from django.apps import apps
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Model
+from django.utils.connection import ConnectionDoesNotExist
+
+from asyncjobs.arguments.binding import Call
+from asyncjobs.arguments.encoding import TYPE, VALUE
+from asyncjobs.errors import DeserializationError
+
+_UNREADABLE = (ValueError, TypeError, KeyError, ArithmeticError, LookupError, RecursionError, AttributeError)
+
+
+def decode_call(payload: str) -> Call[Any]:
+    """The arguments in this payload."""
+    return _decoded(payload, _call)
+
+
+def decode_result(text: str | None) -> Any:
+    """The result in this text, None where there is none."""
+    return None if text is None else _decoded(text, _value)
+
+
+def _decoded(text: str, convert: Callable[[Any], Any]) -> Any:
+    try:
+        return convert(json.loads(text, parse_constant=_refuse))
+    except (ObjectDoesNotExist, ConnectionDoesNotExist, ValidationError) as error:
+        raise DeserializationError(f"a model instance is gone: {error}") from error
+    except _UNREADABLE as error:
+        raise DeserializationError(f"not readable: {error!r:.200}") from error
+
+
+def _call(value: Any) -> Call[Any]:
+    match value:
+        case {"args": list(args), "kwargs": dict(kwargs)}:
+            return Call(tuple(map(_value, args)), _fields(kwargs))
+    raise ValueError("a payload is an object with args and kwargs")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_value(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return _TYPES[value[TYPE]](value[VALUE]) if TYPE in value else _fields(value)
+
+
+def _fields(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: _value(value) for key, value in fields.items()}
+
+
+def _model(reference: list[Any]) -> Model:
+    label, pk, alias = reference
+    manager = apps.get_model(label)._base_manager.using(alias or DEFAULT_DB_ALIAS)
+    key = _value(pk)
+    return manager.get(pk=tuple(key) if isinstance(key, list) else key)
+
+
+_TYPES: dict[str, Callable[[Any], Any]] = {
+    "dict": _fields,
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "timedelta": lambda microseconds: timedelta(microseconds=microseconds),
+    "decimal": Decimal,
+    "uuid": UUID,
+    "model": _model,
+}

@@ -1,0 +1,85 @@
+"""All jobs that match, batch by batch, for verbs over many."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import WrongStatus
+from asyncjobs.stores.base import Query, Store
+
+BATCH: Final = 100
+
+# In the order in which jobs move on, so that one that moves meanwhile is met in its next place.
+UNSTARTED: Final = (JobStatus.WAITING, JobStatus.SCHEDULED, JobStatus.QUEUED)
+UNFINISHED: Final = (*UNSTARTED, JobStatus.IN_PROGRESS)
+FINISHED: Final = (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.COMPLETED)
+
+
+class Tally(NamedTuple):
+    """How many jobs were changed, and how many matched but could not be."""
+
+    done: int
+    skipped: int
+
+
+def tally(
+    store: Store,
+    query: Query,
+    statuses: Sequence[JobStatus],
+    act: Callable[[Sequence[Job]], int],
+    *,
+    limit: int | None = None,
+) -> Tally:
+    """Hands batches of the jobs that match and have one of these statuses, up to `limit`, to `act`, which counts."""
+    met = done = 0
+    for jobs in _batches(store, query, _within(statuses, query)):
+        batch = jobs if limit is None else jobs[: limit - met]
+        done += act(batch)
+        met += len(batch)
+        if met == limit:
+            break
+    return Tally(done, met - done)
+
+
+def _within(statuses: Sequence[JobStatus], query: Query) -> Sequence[JobStatus]:
+    if query.status is None:
+        return statuses
+    if query.status not in statuses:
+        names = ", ".join(status.name for status in statuses)
+        raise WrongStatus(f"this can be done to jobs that are {names}, and not {query.status.name}")
+    return (query.status,)
+
+
+def _batches(store: Store, query: Query, statuses: Sequence[JobStatus]) -> Iterator[Sequence[Job]]:
+    """Jobs created until now. Only the ids of running jobs are remembered."""
+    end = store.now() + 1
+    frozen = replace(query, created_to=min(end, query.created_to or end), after="", limit=BATCH)
+    for status in statuses:
+        of_status = replace(frozen, status=status, oldest_first=status == JobStatus.IN_PROGRESS)
+        yield from (_running if status == JobStatus.IN_PROGRESS else _standing)(store, of_status)
+
+
+def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
+    """Largest score first: what leaves and comes back comes back behind the cursor, so this ends."""
+    while True:
+        page = store.find(query)
+        if page.jobs:
+            yield page.jobs
+        if not page.next:
+            return
+        query = replace(query, after=page.next)
+
+
+def _running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
+    """Every heartbeat moves a running job on, so these are followed until there are no new ones."""
+    seen: set[str] = set()
+    while True:
+        page = store.find(query)
+        fresh = [job for job in page.jobs if job.id not in seen]
+        seen.update(job.id for job in fresh)
+        if fresh:
+            yield fresh
+        if not page.next or (page.jobs and not fresh):
+            return
+        query = replace(query, after=page.next)

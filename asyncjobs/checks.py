@@ -1,0 +1,88 @@
+"""System checks of the settings: what is wrong, and what would be right."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+from django.utils.module_loading import import_string
+
+from asyncjobs.conf import READERS, SETTING, STORES, BadSetting, given_settings, guess
+from asyncjobs.stores.base import Store
+
+TAG = "asyncjobs"
+
+
+@register(TAG)
+def check_settings(**kwargs: Any) -> list[CheckMessage]:
+    given = given_settings()
+    if not isinstance(given, Mapping):
+        return [_error("E001", f"{SETTING} is {given!r:.80}", hint="Give a dict.")]
+    return [*_unknown(given), *_unusable(given)] or [*_database(given), *_store(given)]
+
+
+def _unknown(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    for name in given.keys() - READERS.keys():
+        yield _error("E002", f"{SETTING} has no setting {name!r:.80}", hint=guess(str(name), READERS))
+
+
+def _unusable(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    for name, read in READERS.items():
+        try:
+            read(given.get(name)) if name in given else None
+        except BadSetting as error:
+            yield _error(error.code, f"{SETTING}[{name!r}] {error}", hint=error.hint)
+
+
+def _database(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    alias = given.get("DATABASE", "default")
+    if alias not in settings.DATABASES and alias != "default":
+        yield _error("E006", f"{SETTING}['DATABASE'] is {alias!r}", hint=guess(alias, settings.DATABASES))
+
+
+def _store(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    path = READERS["STORE"](given.get("STORE", "orm"))
+    options = given.get("OPTIONS", {})
+    try:
+        store = import_string(path)
+    except ImportError as error:
+        yield _error("E004", f"{SETTING}['STORE']: {error}", hint="Give the dotted path of a store class.")
+        return
+    if not (isinstance(store, type) and issubclass(store, Store) and hasattr(store, "from_options")):
+        yield _error("E004", f"{SETTING}['STORE']: {path} is not a store that can be made from settings")
+        return
+    yield from _store_options(store, options)
+    if path == STORES["redis"] and "URL" not in options:
+        yield from _cache(options.get("ALIAS", "default"))
+
+
+def _store_options(store: type[Store], options: Mapping[str, Any]) -> Iterator[CheckMessage]:
+    names = getattr(store, "OPTIONS", None)
+    for name in options.keys() - names if names is not None else ():
+        hint = guess(name, names) if names else "This store takes no options."
+        yield _error("E002", f"{SETTING}['OPTIONS'] has no option {name!r:.80}", hint=hint)
+
+
+def _cache(alias: str) -> Iterator[CheckMessage]:
+    if alias not in settings.CACHES:
+        hint = f"Add the cache {alias!r} with django-redis, or give OPTIONS a URL."
+        yield _error("E007", f"the Redis store uses the cache {alias!r}, and CACHES has none of that name", hint=hint)
+        return
+    backend = settings.CACHES[alias].get("BACKEND", "")
+    if not _is_django_redis(backend):
+        hint = 'Give it the backend "django_redis.cache.RedisCache", or give OPTIONS a URL.'
+        yield _error("E008", f"the Redis store uses the cache {alias!r}, whose backend is {backend!r:.80}", hint=hint)
+
+
+def _is_django_redis(path: str) -> bool:
+    from django_redis.cache import RedisCache
+
+    try:
+        backend = import_string(path)
+    except ImportError:
+        return False
+    return isinstance(backend, type) and issubclass(backend, RedisCache)
+
+
+def _error(code: str, message: str, *, hint: str | None = None) -> CheckMessage:
+    return Error(f"{message}.", hint=hint, id=f"asyncjobs.{code}")

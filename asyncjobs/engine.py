@@ -1,0 +1,143 @@
+"""The verbs: what can be done to jobs and queues."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from asyncjobs import rules
+from asyncjobs.bulk import FINISHED, UNFINISHED, UNSTARTED, Tally, tally
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import InvalidTransition, JobNotFound, LeaseLost
+from asyncjobs.stores.base import Change, Finding, Page, Pause, Query, QueueCounts
+from asyncjobs.times import Duration, due_ms
+from asyncjobs.verbs import JobVerbs, Transition, canceling, retrying
+
+logger = logging.getLogger("asyncjobs.engine")
+
+LEASE_MS: Final = 30_000
+
+
+class Engine(JobVerbs):
+    """Everything that can be done to jobs, one or all that match, and to queues."""
+
+    def find(self, query: Query) -> Page:
+        return self.store.find(query)
+
+    def counts(self) -> list[QueueCounts]:
+        return self.store.counts()
+
+    def settle(self, changes: Sequence[Change]) -> list[LeaseLost]:
+        """Writes what became of jobs their callers hold; answers those that were not theirs any more."""
+        lost = [_lost(change.old) for change in self._write(changes)]
+        for error in lost:
+            logger.warning("%s", error, extra={"job_id": error.job_id})
+        return lost
+
+    def release(self, jobs: Sequence[Job]) -> list[LeaseLost]:
+        """Gives back jobs their holder will not finish, nothing charged."""
+        now = self.store.now()
+        return self.settle([Change(job, _release(job, now)) for job in jobs])
+
+    def rescue(self, *, limit: int = 100, lease: int = LEASE_MS) -> list[Job]:
+        """Takes jobs away from holders that stopped beating, and answers what became of them."""
+        now = self.store.now()
+        changes = [Change(job, transitions.rescue(job, now=now)) for job in self.store.lapsed(limit, lease=lease)]
+        refused = {change.old.id for change in self._write(changes)}
+        return [change.new for change in changes if change.old.id not in refused]
+
+    def pause(self, queue: str, *, reason: str = "", until: datetime | Duration | None = None) -> Pause:
+        """Stops workers from taking jobs of a queue, until it is resumed or `until`."""
+        now = self.store.now()
+        end = None if until is None else due_ms(until, now=now)
+        pause = Pause(queue=rules.queue_name(queue), since=now, reason=rules.reason(reason), until=end)
+        self.store.pause(pause)
+        return pause
+
+    def resume(self, queue: str) -> bool:
+        """Ends a pause; False when there was none."""
+        return self.store.resume(rules.queue_name(queue))
+
+    def purge(self, queue: str) -> int:
+        """Removes the jobs of a queue that have not started, and answers how many."""
+        return tally(self.store, Query(queue=rules.queue_name(queue)), UNSTARTED, self._delete_batch).done
+
+    def cancel_all(self, query: Query, *, limit: int | None = None, reason: str = "") -> Tally:
+        """Cancels every job that matches and is not finished. Of the query only the filters count."""
+        return self._change_all(query, UNFINISHED, canceling(reason), limit)
+
+    def retry_all(self, query: Query, *, limit: int | None = None) -> Tally:
+        """Retries every job that matches and failed, or has the finished status the query names."""
+        return self._change_all(query, FINISHED if query.status else (JobStatus.FAILED,), retrying, limit)
+
+    def delete_all(self, query: Query, *, limit: int | None = None) -> Tally:
+        """Removes every job that matches and is not running."""
+        return tally(self.store, query, (*UNSTARTED, *FINISHED), self._delete_batch, limit=limit)
+
+    def prune(self, *, limit: int = 1_000) -> int:
+        """Removes up to `limit` finished jobs that were kept long enough, and answers how many."""
+        return self._retention.prune(limit)
+
+    def check(self, *, fix: bool = False) -> list[Finding]:
+        """Compares every job with every index; see `Store.check`."""
+        return self.store.check(fix=fix)
+
+    def _write(self, changes: Sequence[Change]) -> list[Change]:
+        """Answers the changes that were not written."""
+        if not changes:
+            return []
+        written = self.store.swap(changes)
+        outcomes = list(zip(changes, written, strict=True))
+        self._retention.finished(sum(change.new.is_terminal for change, stored in outcomes if stored))
+        return [change for change, stored in outcomes if not stored]
+
+    def _change_all(
+        self, query: Query, statuses: Sequence[JobStatus], transition: Transition, limit: int | None
+    ) -> Tally:
+        return tally(self.store, query, statuses, partial(self._change_batch, transition), limit=limit)
+
+    def _change_batch(self, transition: Transition, jobs: Sequence[Job]) -> int:
+        """Most change in one round trip. Those that moved meanwhile are tried one by one."""
+        now = self.store.now()
+        changes = [Change(job, new) for job in jobs if (new := _attempt(transition, job, now)) is not None]
+        moved = self._write([change for change in changes if change.new is not change.old])
+        return len(changes) - sum(not self._change_one(transition, change.old.id) for change in moved)
+
+    def _change_one(self, transition: Transition, job_id: str) -> bool:
+        try:
+            self.change(job_id, transition)
+        except (InvalidTransition, JobNotFound):
+            return False
+        return True
+
+    def _delete_batch(self, jobs: Sequence[Job]) -> int:
+        gone = self.store.delete(jobs)
+        return sum(deleted or self._delete_one(job.id) for job, deleted in zip(jobs, gone, strict=True))
+
+    def _delete_one(self, job_id: str) -> bool:
+        try:
+            self.delete(job_id)
+        except InvalidTransition:
+            return False
+        except JobNotFound:
+            return True
+        return True
+
+
+def _attempt(transition: Transition, job: Job, now: int) -> Job | None:
+    """None for a job that left the status it was found in."""
+    try:
+        return transition(job, now)
+    except InvalidTransition:
+        return None
+
+
+def _release(job: Job, now: int) -> Job:
+    """A holder that was asked to cancel and stops instead has done what was asked."""
+    return transitions.release(job, now=now) if job.cancel_requested is None else transitions.cancel(job, now=now)
+
+
+def _lost(job: Job) -> LeaseLost:
+    return LeaseLost(f"job {job.id} is no longer held in version {job.version} by {job.worker}", job_id=job.id)

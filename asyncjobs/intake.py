@@ -1,0 +1,82 @@
+"""How jobs get into the store: in batches, with the caller's transaction, and past their twins."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from django.db import connections, transaction
+
+from asyncjobs.conf import Conf
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import PENDING, Job
+from asyncjobs.errors import AsyncJobsError, DuplicateJob
+from asyncjobs.retention import Retention
+from asyncjobs.stores.base import MAX_BATCH, Change, Store
+from asyncjobs.unique import OnConflict
+
+_REPLACE_ATTEMPTS: Final = 20
+
+
+class Intake:
+    def __init__(self, store: Store, conf: Conf, retention: Retention) -> None:
+        self._store = store
+        self._conf = conf
+        self._retention = retention
+
+    def submit(self, jobs: Sequence[Job], *, on_conflict: OnConflict) -> list[Job]:
+        """Stores the jobs now or, if the store is not part of the caller's transaction, when that commits."""
+        if not self._must_wait_for_commit():
+            return self._add(jobs, on_conflict)
+        transaction.on_commit(partial(self._add, jobs, on_conflict), using=self._conf.database)
+        return list(jobs)
+
+    def _must_wait_for_commit(self) -> bool:
+        if self._store.transactional:
+            return False
+        connection = connections[self._conf.database]
+        return connection.in_atomic_block or (connection.connection is not None and not connection.autocommit)
+
+    def _add(self, jobs: Sequence[Job], on_conflict: OnConflict) -> list[Job]:
+        stored: list[Job] = []
+        for start in range(0, len(jobs), MAX_BATCH):
+            try:
+                stored += self._add_batch(jobs[start : start + MAX_BATCH], on_conflict)
+            except AsyncJobsError as error:
+                if stored:
+                    error.add_note(f"the first {len(stored)} of {len(jobs)} jobs were stored before")
+                raise
+        return stored
+
+    def _add_batch(self, jobs: Sequence[Job], on_conflict: OnConflict) -> list[Job]:
+        limits = self._conf.limits({job.queue for job in jobs}) if self._conf.queues else {}
+        match on_conflict:
+            case "return":
+                return self._store.add(jobs, limits=limits)
+            case "raise":
+                return self._store.add(jobs, limits=limits, twins="refuse")
+            case "replace":
+                return self._add_replacing(jobs, limits)
+
+    def _add_replacing(self, jobs: Sequence[Job], limits: dict[str, int]) -> list[Job]:
+        """Of twins among the jobs themselves the last one is stored, and answered for all of them."""
+        last = {job.unique_key or job.id: job for job in jobs}
+        for attempt in range(len(last) + _REPLACE_ATTEMPTS):
+            try:
+                self._store.add(list(last.values()), limits=limits, twins="refuse")
+                break
+            except DuplicateJob as conflict:
+                if attempt == len(last) + _REPLACE_ATTEMPTS - 1:
+                    raise
+                self._make_way(conflict, last)
+        return [last[job.unique_key or job.id] for job in jobs]
+
+    def _make_way(self, conflict: DuplicateJob, newcomers: dict[str, Job]) -> None:
+        """Cancels the twin, unless it is too late for that."""
+        [twin] = self._store.get([conflict.job_id or ""])
+        if twin is None:
+            return
+        if twin.status not in PENDING:
+            raise conflict
+        reason = f"replaced by job {newcomers[twin.unique_key or ''].id}"
+        canceled = transitions.cancel(twin, now=self._store.now(), reason=reason).replace(unique_until=None)
+        self._retention.finished(sum(self._store.swap([Change(twin, canceled)])))

@@ -1,0 +1,167 @@
+"""Handlers: the functions that run jobs, by name."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from difflib import get_close_matches
+from functools import update_wrapper
+from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+
+from asgiref.sync import sync_to_async
+
+from asyncjobs import rules
+from asyncjobs.arguments.binding import Binding, Call
+from asyncjobs.current import get_engine
+from asyncjobs.domain.job import Job
+from asyncjobs.domain.retry import RetryPolicy, exponential
+from asyncjobs.errors import DuplicateHandler, UnknownHandler
+from asyncjobs.options import HandlerOptions, Options, SubmitOptions
+from asyncjobs.submission import new_jobs
+from asyncjobs.times import Duration
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEFAULT_RETRY: Final = exponential()
+
+_handlers: dict[str, "Handler[..., Any]"] = {}
+
+
+class Handler(Generic[P, R]):
+    """A function that runs jobs. Calling it runs it here and now; `submit` has it run by a worker."""
+
+    def __init__(
+        self, function: Callable[P, R], name: str, options: Options, retry: RetryPolicy, aliases: tuple[str, ...]
+    ) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.name = name
+        self.options = options
+        self.retry = retry
+        self.aliases = aliases
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.binding = Binding(function)
+
+    def __repr__(self) -> str:
+        return f"<Handler {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[P]:
+        """The arguments of one job, for `submit_many`."""
+        return Call(args, kwargs)
+
+    def using(self, **options: Unpack[SubmitOptions]) -> Self:
+        """This handler with other options: `handler.using(queue="slow").submit(…)`."""
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__ | {"options": self.options.but(options)}
+        return other
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Job:
+        """Has the function run with these arguments, and answers the job that does it."""
+        return self._submit([Call(args, kwargs)])[0]
+
+    def submit_in(self, delay: Duration, /, *args: P.args, **kwargs: P.kwargs) -> Job:
+        """Submits a job that runs after `delay`: seconds or a timedelta."""
+        return self.using(delay=delay).submit(*args, **kwargs)
+
+    def submit_at(self, moment: datetime, /, *args: P.args, **kwargs: P.kwargs) -> Job:
+        """Submits a job that runs at `moment`."""
+        return self.using(run_at=moment).submit(*args, **kwargs)
+
+    def submit_many(self, calls: Iterable[Call[P]]) -> list[Job]:
+        """Submits a job for each call, in far less time than one by one: `add.submit_many(add.call(n, 1) for n in x)`.
+
+        If any of the calls cannot be a job, none is stored. They are stored 1,000 at a time, each thousand all or
+        none; if one is refused, the error says how many jobs were stored before.
+        """
+        return self._submit(calls)
+
+    async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> Job:
+        return await sync_to_async(self.submit)(*args, **kwargs)
+
+    async def asubmit_in(self, delay: Duration, /, *args: P.args, **kwargs: P.kwargs) -> Job:
+        return await sync_to_async(self.submit_in)(delay, *args, **kwargs)
+
+    async def asubmit_at(self, moment: datetime, /, *args: P.args, **kwargs: P.kwargs) -> Job:
+        return await sync_to_async(self.submit_at)(moment, *args, **kwargs)
+
+    async def asubmit_many(self, calls: Iterable[Call[P]]) -> list[Job]:
+        return await sync_to_async(self.submit_many)(calls)
+
+    def _submit(self, calls: Iterable[Call[Any]]) -> list[Job]:
+        engine = get_engine()
+        options = self.options
+        jobs = new_jobs(
+            self.name, self.binding, options, calls, now=engine.store.now(), max_payload=engine.conf.max_payload
+        )
+        return engine.submit_many(jobs, on_conflict=options.unique.on_conflict if options.unique else "return")
+
+
+@overload
+def job(function: Callable[P, R], /) -> Handler[P, R]: ...
+@overload
+def job(
+    *, name: str | None = None, aliases: Iterable[str] = (), **options: Unpack[HandlerOptions]
+) -> Callable[[Callable[P, R]], Handler[P, R]]: ...
+def job(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    aliases: Iterable[str] = (),
+    **options: Unpack[HandlerOptions],
+) -> Any:
+    """Makes a function a handler: `@job` or `@job(queue="mail", max_retries=5)`.
+
+    Jobs are stored under the handler's name, by default that of the function; after a rename, `aliases` keeps the
+    jobs of the old name running.
+    """
+    known = [rules.job_name(alias) for alias in aliases]
+    chosen = Options().but(options)
+
+    def register(function: Callable[P, R]) -> Handler[P, R]:
+        own_name = rules.job_name(f"{function.__module__}.{function.__qualname__}" if name is None else name)
+        policy = chosen.retry or DEFAULT_RETRY
+        return _register(Handler(function, own_name, replace(chosen, retry=None), policy, tuple(known)))
+
+    return register if function is None else register(function)
+
+
+def lookup(name: str) -> Handler[..., Any]:
+    """The handler of this name, or once of this name."""
+    handler = _handlers.get(name)
+    if handler is None:
+        close = get_close_matches(name, _handlers, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UnknownHandler(f"no handler is registered as {name!r:.220}{hint}")
+    return handler
+
+
+def handlers() -> list[Handler[..., Any]]:
+    """All handlers, by name."""
+    return [handler for name, handler in sorted(_handlers.items()) if name == handler.name]
+
+
+def _register(handler: Handler[P, R]) -> Handler[P, R]:
+    names = (handler.name, *handler.aliases)
+    for name in names:
+        _refuse_another(name, handler)
+    for name in names:
+        _handlers[name] = handler
+    return handler
+
+
+def _refuse_another(name: str, handler: Handler[..., Any]) -> None:
+    """A module that is imported again registers the same functions again, and that is no conflict."""
+    known = _handlers.get(name)
+    if known is not None and _place_of(known.function) != _place_of(handler.function):
+        raise DuplicateHandler(
+            f"{_place_of(handler.function)} cannot be the job {name!r}: {_place_of(known.function)} is already"
+        )
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
