@@ -75,6 +75,12 @@ class Scene:
         """A job in every status; the ready one comes last, so that it is not claimed for another."""
         return {status: self.in_status(status) for status in sorted(JobStatus, reverse=True)}
 
+    def started_many(self, count: int) -> list[Job]:
+        """So many jobs started, in as many claims as the store needs."""
+        self.store.add([self.job() for _ in range(count)])
+        claims = iter(lambda: self.claim(limit=count), [])
+        return [job for claim in claims for job in claim]
+
     def swap(self, old: Job, new: Job) -> bool:
         [written] = self.store.swap([Change(old, new)])
         return written

@@ -177,8 +177,7 @@ def test_a_deleted_job_stays_counted_in_its_minute(scene: Scene) -> None:
 
 
 def test_a_large_batch_is_counted_whole(scene: Scene) -> None:
-    scene.store.add([scene.job() for _ in range(130)])
-    started = scene.claim(limit=130)
+    started = scene.started_many(130)
     done = [transitions.complete(job, "1", now=scene.clock()) for job in started]
     scene.store.exchange(
         [Change(*pair) for pair in zip(started, done, strict=True)], ["default"], worker="w1", limit=1, lease=LEASE

@@ -29,8 +29,7 @@ def test_a_beat_with_nothing_held(scene: Scene) -> None:
 
 
 def test_a_beat_extends_many_leases(scene: Scene) -> None:
-    scene.store.add([scene.job() for _ in range(150)])
-    held = scene.claim(limit=150)
+    held = scene.started_many(150)
     now = scene.clock.advance(3_000)
     assert beat(scene, *held) == NOTHING
     assert {job.claimed_until for job in scene.store.held("w1")} == {now + LEASE}
@@ -107,8 +106,7 @@ def test_held_answers_what_a_worker_holds(scene: Scene) -> None:
 
 
 def test_held_knows_a_claim_whose_answer_never_arrived(scene: Scene) -> None:
-    scene.store.add([scene.job() for _ in range(120)])
-    unanswered = scene.claim(limit=120)
+    unanswered = scene.started_many(120)
     assert sorted(ids(scene.store.held("w1"))) == sorted(ids(unanswered))
 
 

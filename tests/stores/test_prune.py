@@ -103,8 +103,7 @@ def test_jobs_of_every_queue_are_pruned(scene: Scene) -> None:
 
 
 def test_many_jobs_are_pruned_in_one_call(scene: Scene) -> None:
-    scene.store.add([scene.job() for _ in range(250)])
-    started = scene.claim(limit=250)
+    started = scene.started_many(250)
     for job in started:
         scene.settle(transitions.complete, job, "1")
     assert scene.store.prune({JobStatus.COMPLETED: FOREVER}, limit=230) == 230

@@ -73,8 +73,7 @@ def test_a_batch_may_hold_changes_of_every_sort(scene: Scene) -> None:
 
 
 def test_a_large_batch_is_written_in_one_call(scene: Scene) -> None:
-    scene.store.add([scene.job() for _ in range(250)])
-    started = scene.claim(limit=250)
+    started = scene.started_many(250)
     done = [transitions.complete(job, "1", now=scene.clock()) for job in started]
     assert all(scene.store.swap([Change(*pair) for pair in zip(started, done, strict=True)]))
     assert scene.store.get(ids(done)) == done
