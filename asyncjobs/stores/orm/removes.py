@@ -1,0 +1,55 @@
+"""Removing jobs: one by one, and the finished ones past their time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from asyncjobs.domain.job import TERMINAL, Job, JobStatus
+from asyncjobs.stores.orm import tally
+from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.rows import json
+
+_COLUMNS = "seq, id, version, queue, status, created_at, tags"
+
+
+def delete(database: Database, jobs: Sequence[Job], *, now: int) -> list[bool]:
+    if not jobs:
+        return []
+    return database.atomically(lambda cursor: _delete(cursor, database, jobs, now))
+
+
+def _delete(cursor: Cursor, database: Database, jobs: Sequence[Job], now: int) -> list[bool]:
+    sql = f"SELECT {_COLUMNS} FROM asyncjobs_job WHERE id IN ({marks(jobs)}) ORDER BY seq {database.locked}"
+    cursor.execute(sql, [job.id for job in jobs])
+    stored = {row[1]: row for row in cursor.fetchall()}
+    versions = {(row[1], row[2]) for row in stored.values()}
+    removed = {job.id for job in jobs if (job.id, job.version) in versions}
+    _remove(cursor, [stored[job_id] for job_id in removed], now)
+    return [job.id in removed or job.id not in stored for job in jobs]
+
+
+def _remove(cursor: Cursor, rows: Sequence[Any], now: int) -> None:
+    if not rows:
+        return
+    cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
+    tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
+    tags = [(tag, row[5], row[0]) for row in rows if row[6] for tag in json.loads(row[6])]
+    if tags:
+        cursor.executemany("DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s", tags)
+
+
+def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, now: int) -> int:
+    removed = 0
+    for status in sorted(TERMINAL & before.keys()):
+        removed += database.atomically(lambda cursor: _prune(cursor, database, status, before[status], limit - removed, now))
+    return removed
+
+
+def _prune(cursor: Cursor, database: Database, status: JobStatus, before: int, limit: int, now: int) -> int:
+    cursor.execute(
+        f"SELECT {_COLUMNS} FROM asyncjobs_job WHERE status = %s AND position < %s"
+        f" ORDER BY position, seq LIMIT %s {database.unlocked_only}",
+        [int(status), before, limit],
+    )
+    rows = cursor.fetchall()
+    _remove(cursor, rows, now)
+    return len(rows)

@@ -1,0 +1,87 @@
+"""Between a `Job` and its row. What has a shape is JSON text; NULL is None, and no tags."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from asyncjobs.domain.job import FIELDS, INDEX, Job, JobError, JobStatus, Progress, values_of
+from asyncjobs.domain.retry import RetryPolicy
+from asyncjobs.errors import DeserializationError
+
+COLUMNS: Final = ", ".join(FIELDS)
+JOB_COLUMNS: Final = ", ".join(f"job.{name}" for name in FIELDS)
+STORED: Final = (*FIELDS, "position", "unique_held")
+NUMBERS: Final = frozenset(
+    "version priority status retry_count max_retries due_at created_at started_at completed_at updated_at attempt"
+    " crashes lapses claimed_until timeout_ms unique_until cancel_requested position".split()
+)
+
+_STATUSES: Final = {int(status): status for status in JobStatus}
+_STATUS: Final = INDEX["status"]
+_TAGS: Final = INDEX["tags"]
+
+json_text = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _read_query_params(text: str) -> list[tuple[str, list[str | None]]]:
+    return [(key, values) for key, values in json.loads(text)]
+
+
+_WRITERS: Final[dict[str, Callable[[Any], str]]] = {
+    "headers": json_text,
+    "route_params": json_text,
+    "query_params": json_text,
+    "error": lambda error: json_text(asdict(error)),
+    "retry": lambda policy: json_text(policy.to_json()),
+    "tags": json_text,
+    "progress": lambda progress: json_text(asdict(progress)),
+}
+_READERS: Final[dict[str, Callable[[str], Any]]] = {
+    "headers": json.loads,
+    "route_params": json.loads,
+    "query_params": _read_query_params,
+    "error": lambda text: JobError(**json.loads(text)),
+    "retry": lambda text: RetryPolicy.from_json(json.loads(text)),
+    "tags": lambda text: tuple(json.loads(text)),
+    "progress": lambda text: Progress(**json.loads(text)),
+}
+_SHAPED: Final = tuple((INDEX[name], write) for name, write in _WRITERS.items())
+_READ: Final = tuple((INDEX[name], read) for name, read in _READERS.items())
+
+
+def written(name: str, value: Any) -> Any:
+    """This field's value as its column holds it."""
+    if name == "status":
+        return int(value)
+    if name not in _WRITERS or value is None or value == ():
+        return None if value == () else value
+    return _WRITERS[name](value)
+
+
+def row_of(job: Job, now: int) -> list[Any]:
+    """The job as stored, in the order of STORED."""
+    values = list(values_of(job))
+    values[_STATUS] = int(values[_STATUS])
+    values[_TAGS] = values[_TAGS] or None
+    for index, write in _SHAPED:
+        if values[index] is not None:
+            values[index] = write(values[index])
+    values.append(job.score)
+    values.append(job.unique_key if job.holds_unique_key(now) else None)
+    return values
+
+
+def job_of(row: Sequence[Any]) -> Job:
+    """The job in these columns, in the order of FIELDS."""
+    values = list(row)
+    try:
+        values[_STATUS] = _STATUSES[values[_STATUS]]
+        for index, read in _READ:
+            if values[index] is not None:
+                values[index] = read(values[index])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DeserializationError(f"job {row[0]} cannot be read: {error!r}", job_id=str(row[0])) from error
+    if values[_TAGS] is None:
+        values[_TAGS] = ()
+    return Job.of(values)

@@ -1,0 +1,92 @@
+"""The store itself: which module does what."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.stores.base import (
+    Beat,
+    Change,
+    Finding,
+    Minute,
+    Page,
+    Pause,
+    Query,
+    QueueCounts,
+    Store,
+    Twins,
+    WorkerRecord,
+)
+from asyncjobs.stores.orm import adds, claims, fsck, leases, pages, pauses, removes, tally, waits, writes
+from asyncjobs.stores.orm.clock import DatabaseClock
+from asyncjobs.stores.orm.database import Database
+
+
+class OrmStore(Store):
+    """Jobs in tables of the Django database `database`, so that they commit or roll back with the caller's rows.
+
+    `clock` replaces the database's clock in tests.
+    """
+
+    transactional = True
+
+    def __init__(self, *, database: str = "default", clock: Callable[[], int] | None = None) -> None:
+        self._database = Database(database)
+        self._clock = DatabaseClock(self._database, clock)
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    def add(
+        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+    ) -> list[Job]:
+        return adds.add(self._database, jobs, now=self.now(), limits=limits or {}, twins=twins)
+
+    def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
+        return claims.claim(self._database, self._clock, queues, worker=worker, limit=limit, lease=lease)
+
+    def swap(self, changes: Sequence[Change]) -> list[bool]:
+        return writes.swap(self._database, changes, now=self.now(), get=self.get)
+
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        return leases.beat(self._database, self._clock, worker, held, lease=lease, about=about)
+
+    def lapsed(self, limit: int, *, lease: int) -> list[Job]:
+        return leases.lapsed(self._database, self._clock, limit, lease=lease)
+
+    def held(self, worker: str) -> list[Job]:
+        return leases.held(self._database, worker)
+
+    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
+        waits.wait(self._database, self._clock, queues, timeout=timeout)
+
+    def get(self, ids: Sequence[str]) -> list[Job | None]:
+        return pages.get(self._database, ids)
+
+    def find(self, query: Query) -> Page:
+        return pages.find(self._database, query)
+
+    def counts(self) -> list[QueueCounts]:
+        return tally.counts(self._database, now=self.now())
+
+    def series(self, minutes: int) -> list[Minute]:
+        return tally.series(self._database, minutes, now=self.now())
+
+    def workers(self) -> list[WorkerRecord]:
+        return leases.workers(self._database, now=self.now())
+
+    def pause(self, pause: Pause) -> None:
+        pauses.pause(self._database, pause)
+
+    def resume(self, queue: str) -> bool:
+        return pauses.resume(self._database, queue, now=self.now())
+
+    def delete(self, jobs: Sequence[Job]) -> list[bool]:
+        return removes.delete(self._database, jobs, now=self.now())
+
+    def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
+        removed = removes.prune(self._database, before, limit=limit, now=self.now())
+        tally.fold(self._database, now=self.now())
+        return removed
+
+    def check(self, *, fix: bool = False) -> list[Finding]:
+        return fsck.check(self._database, now=self.now(), fix=fix)
