@@ -5,8 +5,7 @@ import random
 import time
 from datetime import timedelta
 
-from asyncjobs import job
-from asyncjobs.domain.retry import exponential
+from asyncjobs import job, retry
 
 
 @job
@@ -23,7 +22,7 @@ def write_report(pages: int) -> int:
     return pages
 
 
-@job(max_retries=5, retry=exponential(2, never=(ValueError,)))
+@job(max_retries=5, retry=retry.exponential(2, never=(ValueError,)))
 def call_flaky_service(customer: int) -> int:
     """One that mostly fails, and mostly succeeds in the end."""
     if customer < 0:
