@@ -1,0 +1,262 @@
+"""Random verbs on a store and on a model of it, which have to agree after every step.
+
+There are few ids, queues and keys on purpose: what goes wrong does so when things meet.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import PENDING, TERMINAL, Job, JobStatus, Progress
+from asyncjobs.stores.base import Change, Pause, Query, Store
+from tests.clock import Clock
+from tests.scene import BOOM, LEASE, ids
+from tests.stores.model import MINUTE, Model
+
+HOUR = 3_600_000
+IDS = [f"{digit * 8}-2bd0-4672-b79d-d97027f9071a" for digit in "123"]
+QUEUES = ["a", "b"]
+RUNNING = JobStatus.IN_PROGRESS
+
+which = st.integers(0, len(IDS) - 1)
+workers = st.sampled_from(["w1", "w2"])
+unique = st.one_of(
+    st.just({}),
+    st.builds(lambda while_: {"unique_key": "k", "unique_while": while_}, st.sampled_from(["pending", "running"])),
+    st.builds(lambda ms: {"unique_key": "k", "unique_while": "ttl", "unique_until": ms}, st.sampled_from([50, HOUR])),
+)
+submissions = st.builds(
+    lambda job_id, queue, priority, due, key: {"id": job_id, "queue": queue, "priority": priority} | due | key,
+    st.sampled_from(IDS),
+    st.sampled_from(QUEUES),
+    st.sampled_from([-100, 0, 100]),
+    st.sampled_from([{}, {}, {"due_at": 0}, {"due_at": 3_000}, {"status": JobStatus.WAITING}]),
+    unique,
+)
+
+
+def when(*statuses: JobStatus) -> Any:
+    """A rule that needs a job in one of these statuses."""
+    return precondition(lambda machine: machine.model.of(*statuses))
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Subclassed with the store to drive."""
+
+    open: ClassVar[Callable[[Clock], Store]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.store = type(self).open(self.clock)
+        self.model = Model(self.clock)
+        self.past: list[Change] = []
+        assert self.store.lapsed(1, lease=LEASE) == []
+
+    def one(self, which: int, *statuses: JobStatus) -> Job:
+        jobs = self.model.of(*statuses)
+        return jobs[which % len(jobs)]
+
+    def write(self, *changes: Change) -> None:
+        assert self.store.swap(changes) == [self.model.swapped(*change) for change in changes]
+        self.past.extend(changes)
+
+    def move(self, transition: Any, job: Job, *arguments: Any, **options: Any) -> None:
+        self.write(Change(job, transition(job, *arguments, now=self.clock(), **options)))
+
+    def submission(self, due_at: int | None = None, unique_until: int | None = None, **fields: Any) -> Job:
+        now = self.clock()
+        if due_at is not None:
+            fields |= {"status": JobStatus.SCHEDULED, "due_at": now + due_at}
+        if unique_until is not None:
+            fields["unique_until"] = now + unique_until
+        return Job(name="tests.echo", created_at=now, updated_at=now, **fields)
+
+    @rule(submissions=st.lists(submissions, min_size=1, max_size=2, unique_by=lambda fields: fields["id"]))
+    def add(self, submissions: list[dict[str, Any]]) -> None:
+        jobs = [self.submission(**fields) for fields in submissions]
+        for job, answered in zip(jobs, self.store.add(jobs), strict=True):
+            self.model.added(job, answered)
+
+    @rule(queues=st.permutations(QUEUES), only_first=st.booleans(), worker=workers, limit=st.integers(1, 3))
+    def claim(self, queues: list[str], only_first: bool, worker: str, limit: int) -> None:  # noqa: FBT001 - drawn
+        queues = queues[:1] if only_first else queues
+        claimed = self.store.claim(queues, worker=worker, limit=limit, lease=LEASE)
+        self.follow_claim(queues, worker, limit, claimed)
+
+    def follow_claim(self, queues: list[str], worker: str, limit: int, claimed: list[Job]) -> None:
+        self.model.claimed(queues, worker, limit, claimed)
+        for job, promoted in self.model.may_be_promoted(queues):
+            [stored] = self.store.get([job.id])
+            assert stored in (job, promoted)
+            self.model.put(stored)
+
+    @when(RUNNING)
+    @rule(which=which, worker=workers, limit=st.integers(1, 3))
+    def complete_and_claim(self, which: int, worker: str, limit: int) -> None:
+        job = self.one(which, RUNNING)
+        change = Change(job, transitions.complete(job, "1", now=self.clock()))
+        written, claimed = self.store.exchange([change], QUEUES, worker=worker, limit=limit, lease=LEASE)
+        assert written == [self.model.swapped(*change)] == [True]
+        self.past.append(change)
+        self.follow_claim(QUEUES, worker, limit, claimed)
+
+    @when(RUNNING)
+    @rule(which=which)
+    def complete(self, which: int) -> None:
+        self.move(transitions.complete, self.one(which, RUNNING), "1")
+
+    @when(RUNNING)
+    @rule(which=which, delay=st.sampled_from([None, 0, 3_000]))
+    def fail(self, which: int, delay: int | None) -> None:
+        self.move(transitions.fail, self.one(which, RUNNING), BOOM, delay=delay)
+
+    @when(RUNNING)
+    @rule(which=which, give_back=st.sampled_from([transitions.release, transitions.crash, transitions.cancel]))
+    def give_back(self, which: int, give_back: Any) -> None:
+        self.move(give_back, self.one(which, RUNNING))
+
+    @when(RUNNING)
+    @rule(which=which)
+    def request_cancel(self, which: int) -> None:
+        self.move(transitions.request_cancel, self.one(which, RUNNING))
+
+    @when(RUNNING)
+    @rule(which=which)
+    def report(self, which: int) -> None:
+        self.move(transitions.report, self.one(which, RUNNING), Progress(done=which))
+
+    @when(*PENDING)
+    @rule(which=which)
+    def cancel(self, which: int) -> None:
+        self.move(transitions.cancel, self.one(which, *PENDING))
+
+    @when(*TERMINAL)
+    @rule(which=which)
+    def retry(self, which: int) -> None:
+        self.move(transitions.retry, self.one(which, *TERMINAL))
+
+    @when(JobStatus.SCHEDULED)
+    @rule(which=which)
+    def run_now_or_promote(self, which: int) -> None:
+        job = self.one(which, JobStatus.SCHEDULED)
+        self.move(transitions.promote if job.score <= self.clock() else transitions.run_now, job)
+
+    @when(JobStatus.QUEUED, JobStatus.SCHEDULED)
+    @rule(which=which, ms=st.sampled_from([-1_000, 0, 1_000]))
+    def reschedule(self, which: int, ms: int) -> None:
+        self.move(transitions.reschedule, self.one(which, JobStatus.QUEUED, JobStatus.SCHEDULED), self.clock() + ms)
+
+    @when(JobStatus.WAITING)
+    @rule(which=which)
+    def make_ready(self, which: int) -> None:
+        self.move(transitions.ready, self.one(which, JobStatus.WAITING))
+
+    @when(RUNNING)
+    @rule()
+    def complete_all(self) -> None:
+        jobs = self.model.of(RUNNING)
+        self.write(*(Change(job, transitions.complete(job, job.id, now=self.clock())) for job in jobs))
+
+    @rule()
+    def rescue(self) -> None:
+        lapsed = self.store.lapsed(len(IDS), lease=LEASE)
+        assert sorted(ids(lapsed)) == ids(self.model.lapsed())
+        for job in lapsed:
+            self.move(transitions.rescue, job)
+
+    @precondition(lambda machine: machine.past)
+    @rule(which=st.integers(0, 20))
+    def repeat_an_old_change(self, which: int) -> None:
+        self.write(self.past[-1 - which % len(self.past)])
+
+    @precondition(lambda machine: machine.past)
+    @rule(which=st.integers(0, 20))
+    def settle_what_was_held_once(self, which: int) -> None:
+        old, new = self.past[-1 - which % len(self.past)]
+        for job in (old, new):
+            if job.status == RUNNING:
+                self.move(transitions.complete, job, "late")
+
+    @rule(worker=workers, stale=st.booleans())
+    def beat(self, worker: str, stale: bool) -> None:  # noqa: FBT001 - drawn
+        held = {job.id: job.version - stale for job in self.model.jobs.values()}
+        until = self.model.tick().time + LEASE
+        mine = [] if stale else [job for job in self.model.of(RUNNING) if job.worker == worker]
+        beat = self.store.beat(worker, held, lease=LEASE)
+        assert sorted(beat.lost) == sorted(held.keys() - ids(mine))
+        assert sorted(beat.cancels) == [job.id for job in mine if job.cancel_requested is not None]
+        for job in mine:
+            self.model.put(job.replace(claimed_until=until))
+
+    @rule(which=which, statuses=st.sets(st.sampled_from(sorted(TERMINAL)), min_size=1), ms=st.sampled_from([0, 1]))
+    def prune(self, which: int, statuses: set[JobStatus], ms: int) -> None:
+        before = self.clock() + ms
+        old = [job for job in self.model.of(*statuses) if job.score < before]
+        assert self.store.prune(dict.fromkeys(statuses, before), limit=which + 1) == min(len(old), which + 1)
+        gone = [job for job in old if self.store.get([job.id]) == [None]]
+        assert len(gone) == min(len(old), which + 1)
+        for job in gone:
+            self.model.remove(job)
+
+    @when(*JobStatus)
+    @rule(which=which, stale=st.booleans())
+    def delete(self, which: int, stale: bool) -> None:  # noqa: FBT001 - drawn
+        job = self.one(which, *JobStatus)
+        assert self.store.delete([job.replace(version=job.version - stale)]) == [not stale]
+        if not stale:
+            self.model.remove(job)
+
+    @rule(queue=st.sampled_from(QUEUES))
+    def pause(self, queue: str) -> None:
+        self.store.pause(Pause(queue=queue, since=self.clock()))
+        self.model.paused.add(queue)
+        self.model.queues.add(queue)
+
+    @precondition(lambda machine: machine.model.paused)
+    @rule()
+    def resume(self) -> None:
+        assert self.store.resume(self.model.paused.pop())
+
+    @rule(ms=st.sampled_from([60, 2_000, LEASE // 2]))
+    def elapse(self, ms: int) -> None:
+        self.clock.advance(ms)
+        assert sorted(ids(self.store.lapsed(len(IDS), lease=LEASE))) == ids(self.model.lapsed())
+
+    @rule(ms=st.sampled_from([LEASE, HOUR, -HOUR]))
+    def jump(self, ms: int) -> None:
+        self.clock.advance(ms)
+
+    @invariant()
+    def every_job_is_as_it_should_be(self) -> None:
+        assert self.store.get(IDS) == [self.model.jobs.get(job_id) for job_id in IDS]
+
+    @invariant()
+    def every_job_is_in_the_one_place_its_status_names(self) -> None:
+        for status in JobStatus:
+            assert sorted(ids(self.store.find(Query(status=status)).jobs)) == ids(self.model.of(status))
+        for worker in ("w1", "w2"):
+            mine = [job for job in self.model.of(RUNNING) if job.worker == worker]
+            assert sorted(ids(self.store.held(worker))) == ids(mine)
+
+    @invariant()
+    def every_job_is_counted_once(self) -> None:
+        counted = {counts.queue: dict(counts.by_status) for counts in self.store.counts()}
+        jobs = self.model.jobs.values()
+        assert counted == {
+            queue: Counter(job.status for job in jobs if job.queue == queue) for queue in self.model.queues
+        }
+
+    @invariant()
+    def every_end_is_counted_once(self) -> None:
+        this_minute = self.clock() // MINUTE * MINUTE
+        series = {(at, queue, status): count for at, queue, status, count in self.store.series(1) if at == this_minute}
+        assert series == {key: count for key, count in self.model.ended.items() if key[0] == this_minute}
+
+    @invariant()
+    def every_index_agrees(self) -> None:
+        assert self.store.check() == []

@@ -1,0 +1,148 @@
+"""Stores that are wrong in one way each, so that the test which has to notice can be seen to notice."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.domain.lease import LeaseClock
+from asyncjobs.stores.base import Beat
+from asyncjobs.stores.memory import Entry, MemoryStore
+
+
+class SwapIgnoresVersions(MemoryStore):
+    def _swap(self, old: Job, new: Job) -> bool:
+        stored = self._jobs.get(new.id)
+        return stored is not None and super()._swap(old.replace(version=stored.version), new)
+
+
+class SwapWritesEveryField(MemoryStore):
+    def _swap(self, old: Job, new: Job) -> bool:
+        stored = self._jobs.get(new.id)
+        if stored is None or stored.version != old.version:
+            return super()._swap(old, new)
+        return super()._swap(stored.replace(), new)
+
+
+class SwapCountsARepeatedEnd(MemoryStore):
+    def _swap(self, old: Job, new: Job) -> bool:
+        stored = self._jobs.get(new.id)
+        written = super()._swap(old, new)
+        if written and new.is_terminal and stored is not None and stored.version == new.version:
+            self._series[self.now() // 60_000 * 60_000, new.queue, new.status] += 1
+        return written
+
+
+class SwapBringsBackTheDeleted(MemoryStore):
+    def _swap(self, old: Job, new: Job) -> bool:
+        if new.id not in self._jobs:
+            self._put(new)
+            return True
+        return super()._swap(old, new)
+
+
+class SwapReportsARepeatAsStale(MemoryStore):
+    def _swap(self, old: Job, new: Job) -> bool:
+        stored = self._jobs.get(new.id)
+        return stored is not None and stored.version == old.version and super()._swap(old, new)
+
+
+class AddOverwrites(MemoryStore):
+    def add(self, jobs: Sequence[Job], **options: Any) -> list[Job]:
+        for job in jobs:
+            if job.id in self._jobs:
+                self._remove(self._jobs[job.id])
+        return super().add(jobs, **options)
+
+
+class ClaimLeavesTheJobReady(MemoryStore):
+    def claim(self, queues: Sequence[str], **options: Any) -> list[Job]:
+        before = {queue: list(entries) for queue, entries in self._ready.items()}
+        claimed = super().claim(queues, **options)
+        for queue, entries in before.items():
+            self._ready[queue] = entries
+        return claimed
+
+
+class ClaimIgnoresPriority(MemoryStore):
+    def _enter(self, job: Job) -> None:
+        super()._enter(job.replace(priority=0))
+
+
+class ClaimIgnoresPauses(MemoryStore):
+    def _is_paused(self, queue: str) -> bool:
+        return False
+
+
+class ClaimPromotesEarly(MemoryStore):
+    def _promote_due(self, queue: str) -> None:
+        clock, self._clock = self._clock, lambda: clock() + 1_000_000
+        super()._promote_due(queue)
+        self._clock = clock
+
+
+class ClaimDropsWhatFellDue(MemoryStore):
+    def _promote_due(self, queue: str) -> None:
+        for due_at, job_id in list(self._places[JobStatus.SCHEDULED, queue]):
+            if due_at <= self.now():
+                self._remove(self._jobs[job_id])
+
+
+class TheUniqueKeyIsNeverLetGo(MemoryStore):
+    def _holder_of(self, key: str | None) -> Job | None:
+        return self._jobs.get(self._unique.get(key, "")) if key is not None else None
+
+
+class TheUniqueKeyIsNotTakenAgain(MemoryStore):
+    def _enter(self, job: Job) -> None:
+        again = job.attempt > 0
+        super()._enter(job)
+        if again and job.status != JobStatus.IN_PROGRESS and self._unique.get(job.unique_key or "") == job.id:
+            del self._unique[job.unique_key or ""]
+
+
+class BeatIgnoresVersions(MemoryStore):
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        known = {job_id: self._jobs[job_id].version if job_id in self._jobs else 0 for job_id in held}
+        return super().beat(worker, known, lease=lease, about=about)
+
+
+class BeatExtendsNothing(MemoryStore):
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        return super().beat(worker, held, lease=0, about=about)
+
+
+class RescueKnowsNoGrace(MemoryStore):
+    def _tick(self, lease: int) -> LeaseClock:
+        clock = super()._tick(lease)
+        self._lease_clock = LeaseClock(clock.last, clock.offset)
+        return self._lease_clock
+
+
+class ALeaseStretchesWhenTheClockIsSetBack(MemoryStore):
+    def _tick(self, lease: int) -> LeaseClock:
+        clock = super()._tick(lease)
+        self._lease_clock = LeaseClock(clock.last, 0, clock.grace)
+        return self._lease_clock
+
+
+class DeleteIgnoresVersions(MemoryStore):
+    def delete(self, jobs: Sequence[Job]) -> list[bool]:
+        return super().delete([self._jobs.get(job.id, job) for job in jobs])
+
+
+class PruneTakesTheVeryTimeToo(MemoryStore):
+    def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
+        return super().prune({status: at + 1 for status, at in before.items()}, limit=limit)
+
+
+class AMoveLeavesTheOldPlace(MemoryStore):
+    def _leave(self, job: Job) -> None:
+        super()._leave(job)
+        if job.status == JobStatus.SCHEDULED and job.id in self._jobs:
+            self._places[job.status, job.queue].append((job.score, job.id))
+
+    def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Entry]:
+        return (entry for entry in super()._entries(status, queue) if entry[-1] in self._jobs)
+
+
+ALL = [value for value in list(vars().values()) if isinstance(value, type) and issubclass(value, MemoryStore)][1:]

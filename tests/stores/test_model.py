@@ -1,0 +1,50 @@
+"""Every store against the model; and the model's machine against stores known to be wrong."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from asyncjobs.errors import AsyncJobsError
+from asyncjobs.stores.base import Store
+from tests.backends import Backend
+from tests.clock import Clock
+from tests.stores import mutants
+from tests.stores.machine import StoreMachine
+
+IN_CI = os.environ.get("CI") == "true"
+THOROUGH = settings(
+    max_examples=200 if IN_CI else 25,
+    stateful_step_count=40 if IN_CI else 30,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+UNTIL_FOUND = settings(
+    max_examples=500,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def machine_for(opener: Callable[[Clock], Store]) -> type[StoreMachine]:
+    return type("Machine", (StoreMachine,), {"open": staticmethod(opener)})
+
+
+def test_the_store_agrees_with_the_model(backend: Backend) -> None:
+    def empty(clock: Clock) -> Store:
+        backend.clear()
+        return backend.open(clock=clock)
+
+    run_state_machine_as_test(machine_for(empty), settings=THOROUGH)
+
+
+@pytest.mark.parametrize("mutant", mutants.ALL, ids=lambda mutant: mutant.__name__)
+def test_the_machine_finds_a_store_that_is_wrong(mutant: Callable[..., Store]) -> None:
+    with pytest.raises((AssertionError, AsyncJobsError)):
+        run_state_machine_as_test(machine_for(lambda clock: mutant(clock=clock)), settings=UNTIL_FOUND)
