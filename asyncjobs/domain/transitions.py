@@ -128,9 +128,10 @@ def report(job: Job, progress: Progress, *, now: int) -> Job:
 
 
 def _require(job: Job, *statuses: JobStatus) -> None:
-    if job.status not in statuses:
-        wanted = " or ".join(status.name for status in sorted(statuses))
-        raise InvalidTransition(f"job {job.id} is {job.status.name}, not {wanted}", job_id=job.id)
+    if job.status in statuses:
+        return
+    wanted = " or ".join(status.name for status in sorted(statuses))
+    raise InvalidTransition(f"job {job.id} is {job.status.name}, not {wanted}", job_id=job.id)
 
 
 def _move(job: Job, now: int, **changes: Any) -> Job:
@@ -138,7 +139,9 @@ def _move(job: Job, now: int, **changes: Any) -> Job:
 
 
 def _finish(job: Job, status: JobStatus, now: int, **changes: Any) -> Job:
-    return _move(job, now, status=status, completed_at=now, claimed_until=None, **changes)
+    return job.replace(
+        version=job.version + 1, status=status, completed_at=now, updated_at=now, claimed_until=None, **changes
+    )
 
 
 def _back(job: Job, now: int, **changes: Any) -> Job:

@@ -2,8 +2,9 @@
 thousand alike costs little more than its ids and payloads. `lua/group.lua` reads what is written here."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from operator import attrgetter, itemgetter
+from functools import cache, lru_cache
+from itertools import compress
+from operator import attrgetter, is_not, itemgetter
 from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.job import FIELDS, TERMINAL, Job, JobStatus, values_of
@@ -12,10 +13,14 @@ from asyncjobs.stores.redis import codec, keys
 
 Arg = str | int
 
+_TIMES: Final = {"created_at", "updated_at", "due_at", "unique_until"}
 _OWN: Final = tuple(field for field in codec.FIELDS if field.own and field.attribute not in {"id", "payload"})
-_SHARED: Final = tuple(field for field in codec.FIELDS if not field.own)
+_SHARED: Final = tuple(field for field in codec.FIELDS if not field.own and field.attribute not in _TIMES)
+_STAMPS: Final = tuple(field for field in codec.FIELDS if field.attribute in _TIMES)
 _own_of: Final = attrgetter(*(field.attribute for field in _OWN))
 _shared_of: Final = attrgetter(*(field.attribute for field in _SHARED))
+_stamps_of: Final = attrgetter(*(field.attribute for field in _STAMPS))
+_POSITIONS: Final = range(len(FIELDS))
 _NO_OWN: Final = (None,) * len(_OWN)
 
 
@@ -26,41 +31,57 @@ class Batch(NamedTuple):
     rows: list[int]
 
 
+class _Kind(NamedTuple):
+    """What new jobs of one handler have in common, batch after batch: worth remembering."""
+
+    queue: str
+    place: str
+    indexes: str
+    shared: str
+    own: tuple[codec.Field, ...]
+    own_names: str
+
+
 def new_jobs(jobs: Sequence[Job]) -> Batch:
     """The arguments of `add`."""
     groups: dict[Any, list[int]] = {}
     for position, job in enumerate(jobs):
         own = _own_of(job)
-        shape = () if own == _NO_OWN else tuple(value is None for value in own)
-        groups.setdefault((_shared_of(job), shape), []).append(position)
+        shape = () if own == _NO_OWN else tuple([value is not None for value in own])
+        groups.setdefault((_shared_of(job), shape, _stamps_of(job)), []).append(position)
     batch = Batch([], [])
-    for positions in groups.values():
-        batch.args.extend(_new_group([jobs[position] for position in positions]))
+    for (shared, shape, _), positions in groups.items():
+        batch.args.extend(_new_group([jobs[position] for position in positions], _kind(shared, shape)))
         batch.rows.extend(positions)
     return batch
 
 
-def _new_group(jobs: list[Job]) -> Iterator[Arg]:
+@lru_cache(maxsize=1024)
+def _kind(values: tuple[Any, ...], shape: tuple[bool, ...]) -> _Kind:
+    of = {field.attribute: value for field, value in zip(_SHARED, values, strict=True)}
+    own = tuple(compress(_OWN, shape))
+    empty = [part for field in _OWN if field.always and field not in own for part in (field.name, "")]
+    return _Kind(
+        queue=of["queue"],
+        place=keys.place(of["status"], of["queue"], of["priority"]),
+        indexes=joined(keys.indexes(of["queue"], of["name"], of["owner"], of["tags"])),
+        shared=joined([*_pairs(_SHARED, values), *empty]),
+        own=own,
+        own_names=joined(["Payload", *[field.name for field in own]]),
+    )
+
+
+def _new_group(jobs: list[Job], kind: _Kind) -> list[Arg]:
     first = jobs[0]
-    own = [field for field, value in zip(_OWN, _own_of(first), strict=True) if value is not None]
     limit = "" if first.unique_until is None else first.unique_until
-    facts = [
-        keys.place(first.status, first.queue, first.priority),
-        first.score,
-        first.queue,
-        first.created_at,
-        limit,
-        *keys.indexes(first),
-    ]
-    empty = [field.name for field in _OWN if field.always and field not in own]
-    shared = [*_pairs(_SHARED, _shared_of(first)), *(part for name in empty for part in (name, ""))]
-    yield from _group_head(len(jobs), facts, shared, ["Payload", *(field.name for field in own)], [])
+    facts = joined((kind.place, first.score, kind.queue, first.created_at, limit)) + kind.indexes
+    shared = kind.shared + joined(_pairs(_STAMPS, _stamps_of(first)))
+    args: list[Arg] = [len(jobs), facts, shared, kind.own_names, ""]
     for job in jobs:
-        yield job.id
-        yield ""
-        yield job.payload
-        for field in own:
-            yield field.write(getattr(job, field.attribute))
+        args += (job.id, "", job.payload)
+        if kind.own:
+            args += [field.write(getattr(job, field.attribute)) for field in kind.own]
+    return args
 
 
 def _pairs(fields: Iterable[codec.Field], values: Iterable[Any]) -> Iterator[Arg]:
@@ -71,13 +92,9 @@ def _pairs(fields: Iterable[codec.Field], values: Iterable[Any]) -> Iterator[Arg
             yield text
 
 
-def _group_head(
-    count: int, facts: Sequence[Arg], shared: Sequence[Arg], own: Sequence[str], gone: Sequence[str]
-) -> Iterator[Arg]:
-    yield count
-    for part in (facts, shared, own, gone):
-        yield len(part)
-        yield from part
+def joined(items: Iterable[Arg]) -> str:
+    """A list as one argument."""
+    return "".join([f"{item}{codec.SEPARATOR}" for item in items])
 
 
 class _Plan(NamedTuple):
@@ -101,10 +118,8 @@ def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
     """The arguments of `swap`."""
     groups: dict[Any, list[int]] = {}
     for position, (old, new) in enumerate(changes):
-        old_values, new_values = values_of(old), values_of(new)
-        changed = tuple(
-            [place for place, value in enumerate(new_values) if value is not old_values[place] and value != old_values[place]]
-        )
+        new_values = values_of(new)
+        changed = tuple(compress(_POSITIONS, map(is_not, new_values, values_of(old))))
         shared = _plan(changed).shared_of(new_values)[:-2]
         unique = new.id if new.unique_key is not None else None
         groups.setdefault((changed, shared, old.status, old.queue, old.priority, unique), []).append(position)
@@ -115,7 +130,7 @@ def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
     return batch
 
 
-def _changed_group(changes: list[Change], plan: _Plan, now: int) -> Iterator[Arg]:
+def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
     old, new = changes[0]
     shared: list[Arg] = []
     gone: list[str] = []
@@ -124,13 +139,14 @@ def _changed_group(changes: list[Change], plan: _Plan, now: int) -> Iterator[Arg
         shared.extend((field.name, text)) if text is not None else gone.append(field.name)
     own = [field for field in plan.own if field.always or getattr(new, field.attribute) is not None]
     gone.extend(field.name for field in plan.own if field not in own)
-    yield from _group_head(len(changes), _facts(old, new, now), shared, [field.name for field in own], gone)
+    names = [field.name for field in own]
+    args: list[Arg] = [len(changes), joined(_facts(old, new, now)), joined(shared), joined(names), joined(gone)]
     for old, new in changes:
-        yield new.id
-        yield old.version
+        args += (new.id, old.version)
         for field in own:
             value = getattr(new, field.attribute)
-            yield "" if value is None else field.write(value)
+            args.append("" if value is None else field.write(value))
+    return args
 
 
 def _facts(old: Job, new: Job, now: int) -> list[Arg]:

@@ -15,6 +15,9 @@ from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
 
 
+SEPARATOR: Final = "\x1f"  # between the parts of a list sent or read as one string; JSON text and names have none
+
+
 @lru_cache(maxsize=4096)
 def _second_text(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
@@ -27,8 +30,8 @@ def time_text(ms: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def read_time(text: bytes) -> int:
-    moment = datetime.fromisoformat(text.decode())
+def read_time(text: str) -> int:
+    moment = datetime.fromisoformat(text)
     return round(moment.timestamp()) * 1000 if not moment.microsecond else round(moment.timestamp() * 1000)
 
 
@@ -41,7 +44,7 @@ def _error_text(error: JobError) -> str:
     return _json_text({"Code": error.code, "Message": error.message} | {k: v for k, v in optional.items() if v})
 
 
-def _read_error(text: bytes) -> JobError:
+def _read_error(text: str) -> JobError:
     return JobError(**{name.lower(): value for name, value in json.loads(text).items()})
 
 
@@ -49,7 +52,7 @@ def _query_text(params: Sequence[tuple[str, Sequence[str | None]]]) -> str:
     return _json_text([{"Key": key, "Value": list(values)} for key, values in params])
 
 
-def _read_query(text: bytes) -> list[tuple[str, list[str | None]]]:
+def _read_query(text: str) -> list[tuple[str, list[str | None]]]:
     return [(pair["Key"], pair["Value"]) for pair in json.loads(text)]
 
 
@@ -57,15 +60,11 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _read_tags(text: bytes) -> tuple[str, ...]:
+def _read_tags(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def _read_status(text: bytes) -> JobStatus:
-    return _STATUSES[text]
-
-
-_STATUSES: Final = {str(int(status)).encode(): status for status in JobStatus}
+_STATUSES: Final = {str(int(status)): status for status in JobStatus}
 
 
 class Field(NamedTuple):
@@ -74,7 +73,7 @@ class Field(NamedTuple):
     name: str
     attribute: str
     write: Callable[[Any], str | int] = _plain
-    read: Callable[[bytes], Any] = bytes.decode
+    read: Callable[[str], Any] | None = None  # None: as it stands
     always: bool = True
     own: bool = False  # differs from job to job, where the others are mostly shared by a batch
 
@@ -83,7 +82,7 @@ _TIME: Final = (time_text, read_time)
 _JSON: Final = (_json_text, json.loads)
 
 FIELDS: Final = (
-    Field("Status", "status", int, _read_status),
+    Field("Status", "status", int, _STATUSES.__getitem__),
     Field("WorkerId", "worker"),
     Field("StartedAt", "started_at", *_TIME),
     Field("CompletedAt", "completed_at", *_TIME),
@@ -119,7 +118,7 @@ FIELDS: Final = (
     Field("CancelRequested", "cancel_requested", *_TIME, always=False),
 )  # fmt: skip
 BY_ATTRIBUTE: Final = {field.attribute: field for field in FIELDS}
-_READERS: Final = {field.name.encode(): (INDEX[field.attribute], field.read) for field in FIELDS}
+_READERS: Final = {field.name: (INDEX[field.attribute], field.read) for field in FIELDS}
 
 
 def write(field: Field, value: Any) -> str | int | None:
@@ -129,21 +128,22 @@ def write(field: Field, value: Any) -> str | int | None:
     return "" if value is None else field.write(value)
 
 
-def read(stored: Sequence[bytes]) -> Job:
-    """The job in this HGETALL answer: names and values by turns. Fields of other releases are passed over."""
-    values = list(DEFAULTS)
-    pairs = iter(stored)
+def read(stored: bytes) -> Job:
+    """The job in this answer of a script: names and values by turns. Fields of other releases are passed over."""
+    values, reader_of = list(DEFAULTS), _READERS.get
     try:
+        pairs = iter(stored.decode().split(SEPARATOR))
         for name, text in zip(pairs, pairs, strict=True):
-            if text and name in _READERS:
-                position, reader = _READERS[name]
-                values[position] = reader(text)
+            if text and (reader := reader_of(name)):
+                position, read_text = reader
+                values[position] = read_text(text) if read_text else text
         return Job.of(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(stored, error) from error
 
 
-def _unreadable(stored: Sequence[bytes], error: Exception) -> DeserializationError:
-    fields: Mapping[bytes, bytes] = dict(zip(stored[::2], stored[1::2], strict=False))
-    job_id = fields.get(b"Id", b"?").decode(errors="replace")
+def _unreadable(stored: bytes, error: Exception) -> DeserializationError:
+    parts = stored.decode(errors="replace").split(SEPARATOR)
+    fields: Mapping[str, str] = dict(zip(parts[::2], parts[1::2], strict=False))
+    job_id = fields.get("Id", "?")
     return DeserializationError(f"job {job_id} cannot be read: {error}", job_id=job_id)

@@ -71,7 +71,7 @@ class Fsck:
         if job is None:
             return False
         place = keys.place(job.status, job.queue, job.priority)
-        indexes = keys.indexes(job)
+        indexes = keys.indexes(job.queue, job.name, job.owner, job.tags)
         healed = self._run("heal", job_id, job.version, place, job.score, job.created_at, job.queue, *indexes)
         return bool(healed)
 

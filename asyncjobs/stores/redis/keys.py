@@ -5,7 +5,7 @@ A suffix is a key without the prefix: scripts get the prefix as their one key an
 
 from typing import Final
 
-from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.domain.job import JobStatus
 
 LANES: Final = 5
 
@@ -63,10 +63,10 @@ def tag(name: str) -> str:
     return f"jobs:tag:{name}"
 
 
-def indexes(of: Job) -> list[str]:
-    """The lists by creation time that the job is in from `add` to `delete`."""
-    owned = [owner(of.owner)] if of.owner is not None else []
-    return [index(of.queue, of.name), *owned, *map(tag, of.tags)]
+def indexes(queue: str, name: str, owned_by: str | None, tags: tuple[str, ...]) -> list[str]:
+    """The lists by creation time that a job is in from `add` to `delete`."""
+    owned = [owner(owned_by)] if owned_by is not None else []
+    return [index(queue, name), *owned, *map(tag, tags)]
 
 
 def worker(worker_id: str) -> str:

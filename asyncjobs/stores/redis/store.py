@@ -106,7 +106,7 @@ class RedisStore(Store):
             raise InvalidJob(f"one call adds at most {MAX_BATCH} jobs, not {len(jobs)}")
         batch = batches.new_jobs(jobs)
         bounds = [part for bound in (limits or {}).items() for part in bound]
-        outcome, *rest = self.run_again("add", self._given_now, twins, len(bounds), *bounds, *batch.args)
+        outcome, *rest = self.run_again("add", self._given_now, twins, batches.joined(bounds), *batch.args)
         if outcome == b"FULL":
             queue = rest[0].decode()
             raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")

@@ -7,8 +7,8 @@
 --- @include group
 --- @include backlog
 --- @include index
-local limits, at = list(3)
-local groups, answer, adding, seen = read_groups(at), { 'OK' }, {}, {}
+local limits = list(ARGV[3])
+local groups, answer, adding, seen = read_groups(4), { 'OK' }, {}, {}
 
 local function stored_instead(id, key)
   if redis.call('EXISTS', job_key(id)) == 1 then return id end

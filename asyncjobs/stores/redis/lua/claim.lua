@@ -3,6 +3,7 @@
 -- Answers the claimed jobs' hashes, in order of claim.
 --- @include lease
 --- @include iso
+--- @include hash
 --- @include paused
 --- @include promote
 --- @include unique
@@ -10,8 +11,9 @@ local worker, limit, lease = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local until_ms = tick(lease) + lease
 local started, deadline, claimed = iso(now), iso(until_ms), {}
 
+-- NOACK, because nothing is pending after this script: the entry has become a lease, or was a leftover.
 local function read(stream, count)
-  local answer = redis.pcall('XREADGROUP', 'GROUP', 'workers', 'claim', 'COUNT', count, 'STREAMS', stream, '>')
+  local answer = redis.pcall('XREADGROUP', 'GROUP', 'workers', 'claim', 'COUNT', count, 'NOACK', 'STREAMS', stream, '>')
   if answer and answer.err then
     redis.call('XGROUP', 'CREATE', stream, 'workers', '0')
     return read(stream, count)
@@ -21,9 +23,9 @@ end
 
 local function start(id, key, job)
   redis.call('HSET', key, 'Status', '300', 'WorkerId', worker, 'StartedAt', started, 'LastUpdatedAt', started,
-    'Version', int((tonumber(job[2]) or 1) + 1), 'Attempt', int((tonumber(job[3]) or 0) + 1), 'ClaimedUntil', deadline)
-  if job[6] == 'pending' then drop_unique(job[5], id) end
-  claimed[#claimed + 1] = redis.call('HGETALL', key)
+    'Version', (job[2] or 1) + 1, 'Attempt', (job[3] or 0) + 1, 'ClaimedUntil', deadline)
+  if job[5] == 'pending' then drop_unique(redis.call('HGET', key, 'UniqueKey'), id) end
+  claimed[#claimed + 1] = read_job(id)
 end
 
 local function take(queue, stream)
@@ -31,7 +33,7 @@ local function take(queue, stream)
   for _, entry in ipairs(read(stream, limit - #claimed)) do
     local id = entry[2][2]
     local key = job_key(id)
-    local job = redis.call('HMGET', key, 'Status', 'Version', 'Attempt', 'Entry', 'UniqueKey', 'UniqueWhile')
+    local job = redis.call('HMGET', key, 'Status', 'Version', 'Attempt', 'Entry', 'UniqueWhile')
     if job[1] == '100' and job[4] == entry[1] then
       start(id, key, job)
       leases[#leases + 1] = int(until_ms)
@@ -40,10 +42,7 @@ local function take(queue, stream)
     gone[#gone + 1] = entry[1]
   end
   if #leases > 0 then redis.call('ZADD', sorted_key('inprogress', queue), unpack(leases)) end
-  if #gone > 0 then
-    redis.call('XACK', stream, 'workers', unpack(gone))
-    redis.call('XDEL', stream, unpack(gone))
-  end
+  if #gone > 0 then redis.call('XDEL', stream, unpack(gone)) end
 end
 
 for i = 5, #ARGV do

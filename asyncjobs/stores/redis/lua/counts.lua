@@ -1,6 +1,6 @@
 -- How many jobs each queue has in each place.
 -- Answers for each queue: its name, its pause or '', the hash of its oldest ready job, then place, number by turns.
---- @include keys
+--- @include hash
 local function oldest(queue)
   local first
   for lane = 0, LANES - 1 do
@@ -10,7 +10,7 @@ local function oldest(queue)
       if not first or at < first.at then first = { at = at, id = entry[2][2] } end
     end
   end
-  return first and redis.call('HGETALL', job_key(first.id)) or {}
+  return first and read_job(first.id) or ''
 end
 
 local function sizes(queue)

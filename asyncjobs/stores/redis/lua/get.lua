@@ -1,6 +1,6 @@
--- The hashes of these jobs, an empty list for one that is not there.
+-- The hashes of these jobs, an empty string for one that is not there.
 -- ARGV: ids …
---- @include keys
+--- @include hash
 local jobs = {}
-for i, id in ipairs(ARGV) do jobs[i] = redis.call('HGETALL', job_key(id)) end
+for i, id in ipairs(ARGV) do jobs[i] = read_job(id) end
 return jobs

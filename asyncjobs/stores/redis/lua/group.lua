@@ -1,20 +1,21 @@
 -- Reads a batch of writes: jobs that write the same values to the same fields come as one group.
--- A group: count, then four lists, each behind its length: facts (what the script wants to know of the group),
--- shared (field, value, …), own (field, …), gone (field, …); then a row a job: id, version, a value for each own field.
-local function list(at)
-  local length, items = tonumber(ARGV[at]), {}
-  for i = 1, length do items[i] = ARGV[at + i] end
-  return items, at + length + 1
+-- A group: count, then four lists: facts (what the script wants to know of the group), shared (field, value, …),
+-- own (field, …), gone (field, …); then a row a job: id, version, a value for each own field.
+-- A list is one argument, its items each followed by a unit separator: a client sends one string faster than forty.
+local function list(text)
+  local items, size = {}, 0
+  for item in text:gmatch('([^\31]*)\31') do
+    size = size + 1
+    items[size] = item
+  end
+  return items
 end
 
 local function read_group(at)
-  local group = { count = tonumber(ARGV[at]) }
-  group.facts, at = list(at + 1)
-  group.shared, at = list(at)
-  group.own, at = list(at)
-  group.gone, at = list(at)
-  group.first, group.width = at, 2 + #group.own
-  return group, at + group.count * group.width
+  local group = { count = tonumber(ARGV[at]), facts = list(ARGV[at + 1]), fields = list(ARGV[at + 2]),
+    own = list(ARGV[at + 3]), gone = list(ARGV[at + 4]), first = at + 5 }
+  group.shared, group.width = #group.fields, 2 + #group.own
+  return group, group.first + group.count * group.width
 end
 
 local function read_groups(at)
@@ -25,16 +26,13 @@ local function read_groups(at)
   return groups
 end
 
--- The flat list of fields and values of one row, written over those of the row before.
+-- The flat list of fields and values of one row, written over those of the row before, and its length.
 local function row_fields(group, at)
-  local fields, size = group.fields, #group.shared
-  if not fields then
-    fields = { unpack(group.shared) }
-    group.fields = fields
+  local fields, own, size = group.fields, group.own, group.shared
+  for i = 1, #own do
+    fields[size + 1] = own[i]
+    fields[size + 2] = ARGV[at + 1 + i]
+    size = size + 2
   end
-  for i, name in ipairs(group.own) do
-    fields[size + 2 * i - 1] = name
-    fields[size + 2 * i] = ARGV[at + 1 + i]
-  end
-  return fields, size + 2 * #group.own
+  return fields, size
 end

@@ -20,8 +20,10 @@ local function index_all(group)
     members[2 * i] = id
   end
   for i = 6, #group.facts do redis.call('ZADD', prefix .. group.facts[i], unpack(members)) end
-  redis.call('SADD', prefix .. 'jobs:indexes', group.facts[6])
-  redis.call('SADD', prefix .. 'queues', group.facts[3])
+  if redis.call('ZCARD', prefix .. group.facts[6]) == #group.ids then
+    redis.call('SADD', prefix .. 'jobs:indexes', group.facts[6])
+    redis.call('SADD', prefix .. 'queues', group.facts[3])
+  end
 end
 
 local function store_group(group)

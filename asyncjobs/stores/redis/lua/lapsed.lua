@@ -1,6 +1,7 @@
 -- Jobs whose lease has run out, longest ago first; none while the clock is in grace.
 -- ARGV: now or '', lease, limit. Answers hashes.
 --- @include lease
+--- @include hash
 local limit = tonumber(ARGV[3])
 local time, grace = tick(tonumber(ARGV[2]))
 if time < grace then return {} end
@@ -14,7 +15,7 @@ table.sort(over, function(a, b) return a.ended < b.ended end)
 
 local jobs = {}
 for i = 1, math.min(limit, #over) do
-  local job = redis.call('HGETALL', job_key(over[i].id))
-  if #job > 0 then jobs[#jobs + 1] = job end
+  local job = read_job(over[i].id)
+  if job ~= '' then jobs[#jobs + 1] = job end
 end
 return jobs

@@ -10,14 +10,15 @@
 local answer = {}
 
 local function write(group, at)
-  local key, version, step = job_key(ARGV[at]), ARGV[at + 1], tonumber(group.facts[6])
-  local stored = redis.call('HMGET', key, 'Version', 'Status')
-  if not stored[2] then return 'stale' end
+  local key, version, step = job_key(ARGV[at]), ARGV[at + 1], group.facts[6]
+  local stored = redis.call('HGET', key, 'Version')
   local fields, size = row_fields(group, at)
-  if step > 0 then
-    fields[size + 1], fields[size + 2] = 'Version', int(version + step)
+  if step ~= '0' then
+    fields[size + 1], fields[size + 2] = 'Version', version + step
   end
-  if (stored[1] or '1') ~= version then return is_replay(key, fields, group.gone) and 'replay' or 'stale' end
+  if stored ~= version and not is_first(key, stored, version) then
+    return is_replay(key, fields, group.gone) and 'replay' or 'stale'
+  end
   redis.call('HSET', key, unpack(fields))
   if #group.gone > 0 then redis.call('HDEL', key, unpack(group.gone)) end
   return 'written'
