@@ -1,6 +1,7 @@
 """The store itself: which module does what."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.stores.base import (
@@ -28,6 +29,11 @@ class OrmStore(Store):
     """
 
     transactional = True
+    OPTIONS: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
+        return cls(database=database)
 
     def __init__(self, *, database: str = "default", clock: Callable[[], int] | None = None) -> None:
         self._database = Database(database)
