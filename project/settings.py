@@ -60,4 +60,4 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 ASYNCJOBS_DEMO = "project.jobs.submit_samples"  # what `manage.py demo` calls
 if redis_url := os.environ.get("ASYNCJOBS_DEMO_REDIS_URL"):
-    ASYNCJOBS = {"STORE": "redis", "OPTIONS": {"url": redis_url}}
+    ASYNCJOBS = {"STORE": "redis", "OPTIONS": {"URL": redis_url}}
