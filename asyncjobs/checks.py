@@ -75,13 +75,11 @@ def _cache(alias: str) -> Iterator[CheckMessage]:
 
 
 def _is_django_redis(path: str) -> bool:
-    from django_redis.cache import RedisCache
-
     try:
         backend = import_string(path)
     except ImportError:
         return False
-    return isinstance(backend, type) and issubclass(backend, RedisCache)
+    return any(base.__module__.split(".")[0] == "django_redis" for base in getattr(backend, "__mro__", ()))
 
 
 def _error(code: str, message: str, *, hint: str | None = None) -> CheckMessage:

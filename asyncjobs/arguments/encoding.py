@@ -167,7 +167,7 @@ def _tagged(name: str, value: Any) -> dict[str, Any]:
 
 def _a(value: object) -> str:
     name = type(value).__qualname__
-    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
+    return f"an {name}" if name[:1].lower() in "aeio" else f"a {name}"
 
 
 def _step(key: str | int) -> str:

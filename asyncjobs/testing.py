@@ -1,0 +1,91 @@
+"""For the tests of projects that submit jobs: keep jobs in memory, see what was submitted, run it.
+
+def test_signing_up_sends_a_mail(client):
+    with memory_jobs():
+        client.post("/sign-up/", {"email": "ada@example.org"})
+        [mail] = submitted(send_mail)
+        run_jobs()
+        assert get_engine().result(mail.id) == "sent"
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from asgiref.sync import async_to_sync
+
+from asyncjobs.arguments.decoding import decode_call
+from asyncjobs.conf import get_conf
+from asyncjobs.current import exchange_engine, get_engine
+from asyncjobs.domain.job import Job
+from asyncjobs.engine import LEASE_MS, Engine
+from asyncjobs.outcome import failed, succeeded
+from asyncjobs.registry import Handler, lookup
+from asyncjobs.stores.base import Change, Query
+from asyncjobs.stores.memory import MemoryStore
+
+__all__ = ["memory_jobs", "run_jobs", "submitted"]
+
+WORKER: Final = "asyncjobs.testing"
+_BATCH: Final = 100
+
+
+@contextmanager
+def memory_jobs() -> Iterator[Engine]:
+    """Within this block, or the function it decorates, jobs live in a memory store of their own."""
+    engine = Engine(MemoryStore(), get_conf())
+    before = exchange_engine(engine)
+    try:
+        yield engine
+    finally:
+        exchange_engine(before)
+
+
+def submitted(handler: Handler[..., Any] | None = None) -> list[Job]:
+    """All jobs of this handler, or of all, whatever became of them, oldest first."""
+    jobs: list[Job] = []
+    query = Query(name=handler.name if handler else None, oldest_first=True)
+    after = ""
+    while True:
+        page = get_engine().find(replace(query, after=after))
+        jobs += page.jobs
+        after = page.next
+        if not after:
+            return jobs
+
+
+def run_jobs(*, queues: Sequence[str] | None = None, limit: int = 1_000) -> list[Job]:
+    """Runs the jobs that are ready, and those they submit, as a worker would; answers what became of each.
+
+    A job that fails is retried or fails for good as it would in production: its error is on the job.
+    """
+    engine = get_engine()
+    done: list[Job] = []
+    while len(done) < limit:
+        names = queues if queues is not None else [counts.queue for counts in engine.counts()]
+        batch = min(_BATCH, limit - len(done))
+        claimed = engine.store.claim(names, worker=WORKER, limit=batch, lease=LEASE_MS)
+        if not claimed:
+            break
+        done += [_run(engine, job) for job in claimed]
+    return done
+
+
+def _run(engine: Engine, job: Job) -> Job:
+    handler = lookup(job.name)
+    try:
+        value = _call(handler, job)
+        new = succeeded(job, value, now=engine.store.now(), max_result=engine.conf.max_result)
+    except Exception as error:
+        policy = job.retry or handler.retry
+        new = failed(job, error, policy, now=engine.store.now(), chance=random.random())
+    engine.settle([Change(job, new)])
+    return new
+
+
+def _call(handler: Handler[..., Any], job: Job) -> Any:
+    args, kwargs = decode_call(job.payload)
+    run = async_to_sync(handler.function) if handler.is_async else handler.function
+    return run(*args, **kwargs)
