@@ -1,6 +1,7 @@
 """Turns jobs into script arguments. Jobs that write the same values travel as one group, so that a batch of a
 thousand alike costs little more than its ids and payloads. `lua/group.lua` reads what is written here."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import compress
@@ -64,19 +65,19 @@ def _kind(values: tuple[Any, ...], shape: tuple[bool, ...]) -> _Kind:
     return _Kind(
         queue=of["queue"],
         place=keys.place(of["status"], of["queue"], of["priority"]),
-        indexes=joined(keys.indexes(of["queue"], of["name"], of["owner"], of["tags"])),
-        shared=joined([*_pairs(_SHARED, values), *empty]),
+        indexes=listed(keys.indexes(of["queue"], of["name"], of["owner"], of["tags"])),
+        shared=listed([*_pairs(_SHARED, values), *empty]),
         own=own,
-        own_names=joined(["Payload", *[field.name for field in own]]),
+        own_names=listed(["Payload", *[field.name for field in own]]),
     )
 
 
 def _new_group(jobs: list[Job], kind: _Kind) -> list[Arg]:
     first = jobs[0]
     limit = "" if first.unique_until is None else first.unique_until
-    facts = joined((kind.place, first.score, kind.queue, first.created_at, limit)) + kind.indexes
-    shared = kind.shared + joined(_pairs(_STAMPS, _stamps_of(first)))
-    args: list[Arg] = [len(jobs), facts, shared, kind.own_names, ""]
+    facts = listed((kind.place, first.score, kind.queue, first.created_at, limit))
+    stamps = listed(_pairs(_STAMPS, _stamps_of(first)))
+    args: list[Arg] = [f"[{len(jobs)},[{facts},{kind.indexes}],[{kind.shared},{stamps}],[{kind.own_names}],[]]"]
     for job in jobs:
         args += (job.id, "", job.payload)
         if kind.own:
@@ -92,9 +93,12 @@ def _pairs(fields: Iterable[codec.Field], values: Iterable[Any]) -> Iterator[Arg
             yield text
 
 
-def joined(items: Iterable[Arg]) -> str:
-    """A list as one argument."""
-    return "".join([f"{item}{codec.SEPARATOR}" for item in items])
+def listed(items: Iterable[Arg]) -> str:
+    """The inside of a JSON list, to be put into a group's head."""
+    return _dumps(list(items))[1:-1]
+
+
+_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _Plan(NamedTuple):
@@ -140,7 +144,7 @@ def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
     own = [field for field in plan.own if field.always or getattr(new, field.attribute) is not None]
     gone.extend(field.name for field in plan.own if field not in own)
     names = [field.name for field in own]
-    args: list[Arg] = [len(changes), joined(_facts(old, new, now)), joined(shared), joined(names), joined(gone)]
+    args: list[Arg] = [_dumps([len(changes), _facts(old, new, now), shared, names, gone])]
     for old, new in changes:
         args += (new.id, old.version)
         for field in own:

@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 from redis import Redis
 from redis.exceptions import NoScriptError
 
+from asyncjobs.stores.redis.line import Line
+
 LUA: Final = files(__package__) / "lua"
 ENTRIES: Final = frozenset(
     "add beat check_entries check_group check_jobs check_members claim counts delete find get heal held lapsed prune swap".split()
@@ -43,21 +45,26 @@ def compose(name: str, pasted: set[str] | None = None) -> str:
 
 
 @cache
-def script(name: str, *, flags: bool) -> Script:
-    """`flags` is off for servers that do not know them (fakeredis)."""
-    body = (_FLAGS.get(name, _ALLOW_OOM) if flags else "") + compose(name)
+def load(*, flags: bool) -> dict[str, Script]:
+    """All scripts by name. `flags` is off for servers that do not know them (fakeredis)."""
+    return {name: _script((_FLAGS.get(name, _ALLOW_OOM) if flags else "") + compose(name)) for name in ENTRIES}
+
+
+def _script(body: str) -> Script:
     return Script(body, sha1(body.encode(), usedforsecurity=False).hexdigest())
 
 
-def run(client: "Redis[bytes]", called: Script, prefix: str, args: Sequence[Any]) -> Any:
+def run(line: Line, called: Script, prefix: str, args: Sequence[Any]) -> Any:
     """One script in one round trip; two when the server has lost it."""
     try:
-        return client.evalsha(called.sha, 1, prefix, *args)
+        return line.ask("EVALSHA", called.sha, 1, prefix, *args)
     except NoScriptError:
-        return client.eval(called.body, 1, prefix, *args)
+        return line.ask("EVAL", called.body, 1, prefix, *args)
 
 
-def run_both(client: "Redis[bytes]", prefix: str, calls: Sequence[tuple[Script, Sequence[Any]]]) -> list[Any]:
+def run_both(
+    client: Redis, line: Line, prefix: str, calls: Sequence[tuple[Script, Sequence[Any]]]
+) -> list[Any]:
     """Several scripts in one round trip, in order. The first error is raised, after the ones the server lost ran."""
     pipeline = client.pipeline(transaction=False)
     for called, args in calls:
@@ -65,7 +72,7 @@ def run_both(client: "Redis[bytes]", prefix: str, calls: Sequence[tuple[Script, 
     answers = pipeline.execute(raise_on_error=False)
     for position, (called, args) in enumerate(calls):
         if isinstance(answers[position], NoScriptError):
-            answers[position] = run(client, called, prefix, args)
+            answers[position] = run(line, called, prefix, args)
         elif isinstance(answers[position], Exception):
             raise answers[position]
     return answers

@@ -1,13 +1,14 @@
 """Jobs in Redis or Valkey: hashes, streams and sorted sets, changed by scripts only, one round trip a batch."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import redis
 from redis import exceptions
 
-from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.domain.job import TERMINAL, Job, JobStatus
 from asyncjobs.errors import DuplicateJob, InvalidJob, JobClaimError, QueueFull, StoreError, StoreUnavailable
 from asyncjobs.stores.base import (
     MAX_BATCH,
@@ -27,6 +28,7 @@ from asyncjobs.stores.base import (
 from asyncjobs.stores.redis import batches, codec, connection, keys, scripts
 from asyncjobs.stores.redis.finder import Finder
 from asyncjobs.stores.redis.fsck import Fsck
+from asyncjobs.stores.redis.line import Line
 
 T = TypeVar("T")
 
@@ -40,6 +42,7 @@ class RedisStore(Store):
     """`server` is a URL or a client; a client must not repeat commands by itself. `clock` is for tests."""
 
     transactional = False
+    OPTIONS: ClassVar = frozenset({"URL", "ALIAS", "PREFIX", "TIMEOUT"})
 
     def __init__(
         self,
@@ -55,7 +58,8 @@ class RedisStore(Store):
         self._clock = clock
         self._offset: tuple[float, int] | None = None
         self._longest_block = max(1, int(timeout * 1000) - 1000)
-        self._flags = not type(self.client).__module__.startswith("fakeredis")
+        self._line = Line(self.client)
+        self._scripts = scripts.load(flags=not type(self.client).__module__.startswith("fakeredis"))
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
@@ -73,7 +77,7 @@ class RedisStore(Store):
     @connection.translated
     def run(self, name: str, *args: Any) -> Any:
         """The answer of a script. It is not repeated when the answer is lost."""
-        return scripts.run(self.client, scripts.script(name, flags=self._flags), self.prefix, args)
+        return scripts.run(self._line, self._scripts[name], self.prefix, args)
 
     def run_again(self, name: str, *args: Any) -> Any:
         """The answer of a script that may safely run twice: a broken connection is tried once more."""
@@ -105,20 +109,22 @@ class RedisStore(Store):
         if len(jobs) > MAX_BATCH:
             raise InvalidJob(f"one call adds at most {MAX_BATCH} jobs, not {len(jobs)}")
         batch = batches.new_jobs(jobs)
-        bounds = [part for bound in (limits or {}).items() for part in bound]
-        outcome, *rest = self.run_again("add", self._given_now, twins, batches.joined(bounds), *batch.args)
+        bounds = json.dumps([part for bound in limits.items() for part in bound]) if limits else "[]"
+        outcome, *rest = self.run_again("add", self._given_now, twins, bounds, *batch.args)
         if outcome == b"FULL":
             queue = rest[0].decode()
             raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")
         if outcome == b"TWIN":
             twin = rest[0].decode()
             raise DuplicateJob(f"job {twin} holds the unique key", job_id=twin)
-        return self._with_stored(list(jobs), [batch.rows[row] for row in rest[::2]], [id.decode() for id in rest[1::2]])
+        stored = list(jobs)
+        if rest:
+            self._put_stored(stored, [batch.rows[row] for row in rest[::2]], [job_id.decode() for job_id in rest[1::2]])
+        return stored
 
-    def _with_stored(self, jobs: list[Job], positions: Sequence[int], ids: Sequence[str]) -> list[Job]:
-        for position, stored in zip(positions, self.get(ids), strict=True):
-            jobs[position] = stored or jobs[position]
-        return jobs
+    def _put_stored(self, jobs: list[Job], positions: Sequence[int], ids: Sequence[str]) -> None:
+        for position, job in zip(positions, self.get(ids), strict=True):
+            jobs[position] = job or jobs[position]
 
     def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
         try:
@@ -148,12 +154,11 @@ class RedisStore(Store):
         if not last:
             return written, self.claim(queues, worker=worker, limit=limit, lease=lease)
         batch = batches.changed_jobs(last, self.now())
-        swap, claim = (scripts.script(name, flags=self._flags) for name in ("swap", "claim"))
         calls = [
-            (swap, (self._given_now, *batch.args)),
-            (claim, self._claim_args(queues, worker, limit, lease)),
+            (self._scripts["swap"], (self._given_now, *batch.args)),
+            (self._scripts["claim"], self._claim_args(queues, worker, limit, lease)),
         ]
-        settled, claimed = scripts.run_both(self.client, self.prefix, calls)
+        settled, claimed = scripts.run_both(self.client, self._line, self.prefix, calls)
         return written + _in_order(batch, settled), [codec.read(stored) for stored in claimed]
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
@@ -267,7 +272,7 @@ class RedisStore(Store):
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         pruned = 0
-        bounds = [part for status, time_ in before.items() for part in (int(status), time_)]
+        bounds = [part for status in TERMINAL & before.keys() for part in (int(status), before[status])]
         while pruned < limit:
             step = min(limit - pruned, SCRIPT_LIMIT)
             done = self.run_again("prune", self._given_now, step, *bounds)

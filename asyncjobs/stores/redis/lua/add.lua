@@ -3,11 +3,10 @@
 -- place, score, queue, created, how long a unique key is held ('' for as long as the job says), indexes.
 -- Answers OK and (row, id) for each row that is answered by another stored job; or TWIN and its id; or FULL and the queue.
 --- @include unique
---- @include place
 --- @include group
 --- @include backlog
 --- @include index
-local limits = list(ARGV[3])
+local limits = cjson.decode(ARGV[3])
 local groups, answer, adding, seen = read_groups(4), { 'OK' }, {}, {}
 
 local function stored_instead(id, key)

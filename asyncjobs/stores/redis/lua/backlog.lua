@@ -1,5 +1,5 @@
 -- How many jobs of a queue have not started, and which queue would hold more than its limit.
---- @include keys
+--- @include places
 local function waiting(queue)
   local total = redis.call('ZCARD', sorted_key('delayed', queue)) + redis.call('ZCARD', sorted_key('waiting', queue))
   for lane = 0, LANES - 1 do total = total + redis.call('XLEN', stream_key(queue, lane)) end

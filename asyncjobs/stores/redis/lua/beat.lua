@@ -3,6 +3,7 @@
 -- Answers the ids that are lost, and those asked to cancel.
 --- @include lease
 --- @include iso
+--- @include places
 local worker, lease = ARGV[2], tonumber(ARGV[3])
 local until_ms = tick(lease) + lease
 local deadline, lost, cancels = iso(until_ms), {}, {}
@@ -23,9 +24,9 @@ for i = 5, #ARGV, 2 do
   end
 end
 
-redis.call('HSET', prefix .. 'worker:' .. worker, 'About', ARGV[4], 'BeatAt', int(now))
-redis.call('ZADD', prefix .. 'workers', int(now), worker)
-for _, silent in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'workers', '-inf', int(now - 86400000), 'LIMIT', 0, 10)) do
+redis.call('HSET', prefix .. 'worker:' .. worker, 'About', ARGV[4], 'BeatAt', int(now()))
+redis.call('ZADD', prefix .. 'workers', int(now()), worker)
+for _, silent in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'workers', '-inf', int(now() - 86400000), 'LIMIT', 0, 10)) do
   redis.call('DEL', prefix .. 'worker:' .. silent)
   redis.call('ZREM', prefix .. 'workers', silent)
 end

@@ -6,10 +6,11 @@
 --- @include hash
 --- @include paused
 --- @include promote
---- @include unique
+--- @include places
+--- @include drop_unique
 local worker, limit, lease = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local until_ms = tick(lease) + lease
-local started, deadline, claimed = iso(now), iso(until_ms), {}
+local started, deadline, claimed = iso(now()), iso(until_ms), {}
 
 -- NOACK, because nothing is pending after this script: the entry has become a lease, or was a leftover.
 local function read(stream, count)

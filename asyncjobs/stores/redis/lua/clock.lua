@@ -1,8 +1,12 @@
--- The time in milliseconds: the server's, or the one given as ARGV[1].
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- The time in milliseconds: the one given as ARGV[1], else the server's, asked once.
+local moment = tonumber(ARGV[1])
+
+local function now()
+  if not moment then
+    local time = redis.call('TIME')
+    moment = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return moment
 end
 
 -- 14 significant digits are all that Lua prints of a number by itself.

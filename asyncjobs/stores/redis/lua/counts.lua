@@ -1,6 +1,7 @@
 -- How many jobs each queue has in each place.
 -- Answers for each queue: its name, its pause or '', the hash of its oldest ready job, then place, number by turns.
 --- @include hash
+--- @include places
 local function oldest(queue)
   local first
   for lane = 0, LANES - 1 do

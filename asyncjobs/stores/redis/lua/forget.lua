@@ -1,5 +1,6 @@
 -- Removes a job from wherever its hash says it is, and the hash.
---- @include unique
+--- @include places
+--- @include drop_unique
 --- @include place
 local function place_of(status, queue, priority)
   if status == '100' then return 'jobs:stream:' .. queue .. ':' .. lane_of(priority) end

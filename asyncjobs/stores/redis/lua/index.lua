@@ -1,6 +1,6 @@
 -- Writes the jobs of one group of `add`, with their place, their indexes and their unique keys.
 --- @include unique
---- @include place
+--- @include append
 --- @include group
 local function own_position(group, name)
   for i, field in ipairs(group.own) do
@@ -13,13 +13,18 @@ local function unique_of(group, at)
   if group.unique > 0 then return ARGV[at + group.unique] end
 end
 
-local function index_all(group)
+local function list_all(key, score, ids)
+  if #ids == 1 then return redis.call('ZADD', prefix .. key, score, ids[1]) end
   local members = {}
-  for i, id in ipairs(group.ids) do
-    members[2 * i - 1] = group.facts[4]
+  for i, id in ipairs(ids) do
+    members[2 * i - 1] = score
     members[2 * i] = id
   end
-  for i = 6, #group.facts do redis.call('ZADD', prefix .. group.facts[i], unpack(members)) end
+  redis.call('ZADD', prefix .. key, unpack(members))
+end
+
+local function index_all(group)
+  for i = 6, #group.facts do list_all(group.facts[i], group.facts[4], group.ids) end
   if redis.call('ZCARD', prefix .. group.facts[6]) == #group.ids then
     redis.call('SADD', prefix .. 'jobs:indexes', group.facts[6])
     redis.call('SADD', prefix .. 'queues', group.facts[3])
@@ -38,6 +43,6 @@ local function store_group(group)
     local key = unique_of(group, at)
     if key then take_unique(key, id, limit) end
   end
-  if not is_stream(place) then enter(place, score, group.ids) end
+  if not is_stream(place) then list_all(place, score, group.ids) end
   index_all(group)
 end

@@ -1,20 +1,6 @@
--- Names every key. KEYS[1] is the prefix, hash-tagged on a cluster, so that all keys of a store are in one slot.
+-- Names a job's key. KEYS[1] is the prefix, hash-tagged on a cluster, so that all keys of a store are in one slot.
 local prefix = KEYS[1] .. ':'
-local PLACES = { ['150'] = 'waiting', ['200'] = 'delayed', ['300'] = 'inprogress', ['400'] = 'completed', ['500'] = 'dlq', ['600'] = 'canceled' }
-local LANES = 5
 
 local function job_key(id)
   return prefix .. 'job:' .. id
-end
-
-local function sorted_key(place, queue)
-  return prefix .. 'jobs:' .. place .. ':' .. queue
-end
-
-local function stream_key(queue, lane)
-  return prefix .. 'jobs:stream:' .. queue .. ':' .. lane
-end
-
-local function lane_of(priority)
-  return math.min(math.floor(((tonumber(priority) or 0) + 100) / 40), LANES - 1)
 end

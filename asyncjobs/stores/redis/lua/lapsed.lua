@@ -2,6 +2,7 @@
 -- ARGV: now or '', lease, limit. Answers hashes.
 --- @include lease
 --- @include hash
+--- @include places
 local limit = tonumber(ARGV[3])
 local time, grace = tick(tonumber(ARGV[2]))
 if time < grace then return {} end

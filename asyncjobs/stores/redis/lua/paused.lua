@@ -5,5 +5,5 @@ local function paused(queue)
   local stored = redis.call('HGET', prefix .. 'paused', queue)
   if not stored then return false end
   local limit = tonumber(stored:match('^(%d*):'))
-  return not limit or now < limit
+  return not limit or now() < limit
 end

@@ -1,14 +1,5 @@
 -- A job is in one place: the stream of its queue and lane while it is ready, else a sorted set by time.
---- @include keys
-local function is_stream(place)
-  return place:sub(1, 12) == 'jobs:stream:'
-end
-
--- Returns the entry's id, which the job's hash must hold while the job is ready: it is the only way out again.
-local function append(stream, id)
-  return redis.call('XADD', stream, '*', 'j', id)
-end
-
+--- @include append
 local function unappend(stream, id)
   local entry = redis.call('HGET', job_key(id), 'Entry')
   if entry then redis.call('XDEL', stream, entry) end

@@ -1,6 +1,7 @@
 -- SCHEDULED → QUEUED for what is due: transitions.promote, written where the jobs are.
 --- @include iso
---- @include place
+--- @include places
+--- @include append
 --- @include clock
 local function promote_one(id, stamp)
   local key = job_key(id)
@@ -12,9 +13,9 @@ end
 
 local function promote(queue)
   local delayed = sorted_key('delayed', queue)
-  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', int(now), 'LIMIT', 0, 100)
+  local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', int(now()), 'LIMIT', 0, 100)
   if #due == 0 then return end
-  local stamp = iso(now)
+  local stamp = iso(now())
   for _, id in ipairs(due) do promote_one(id, stamp) end
   redis.call('ZREM', delayed, unpack(due))
 end

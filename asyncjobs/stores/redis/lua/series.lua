@@ -3,7 +3,7 @@
 --- @include clock
 local function count_ended(status, queue, amount)
   if amount == 0 then return end
-  local key = prefix .. 'series:' .. int(math.floor(now / 60000))
+  local key = prefix .. 'series:' .. int(math.floor(now() / 60000))
   redis.call('HINCRBY', key, status .. ':' .. queue, amount)
   redis.call('EXPIRE', key, 90000)
 end

@@ -2,7 +2,7 @@
 -- ARGV: now or '', groups; the facts of a group: place left, place entered ('' and '' for a note on a running job), score,
 -- terminal status to count or '', queue, step of the version, unique key to drop, to take, and how long it is held.
 -- Answers '1' (stored now) or '0' (stale) for each row, in one string.
---- @include unique
+--- @include drop_unique
 --- @include place
 --- @include group
 --- @include replay
@@ -13,7 +13,7 @@ local function write(group, at)
   local key, version, step = job_key(ARGV[at]), ARGV[at + 1], group.facts[6]
   local stored = redis.call('HGET', key, 'Version')
   local fields, size = row_fields(group, at)
-  if step ~= '0' then
+  if step > 0 then
     fields[size + 1], fields[size + 2] = 'Version', version + step
   end
   if stored ~= version and not is_first(key, stored, version) then
