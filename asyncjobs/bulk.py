@@ -9,6 +9,7 @@ from asyncjobs.errors import WrongStatus
 from asyncjobs.stores.base import Query, Store
 
 BATCH: Final = 100
+_RUNNING_PAGE: Final = 1_000  # mostly all of them, and so before any of them moves
 
 # In the order in which jobs move on, so that one that moves meanwhile is met in its next place.
 UNSTARTED: Final = (JobStatus.WAITING, JobStatus.SCHEDULED, JobStatus.QUEUED)
@@ -54,10 +55,10 @@ def _within(statuses: Sequence[JobStatus], query: Query) -> Sequence[JobStatus]:
 def _batches(store: Store, query: Query, statuses: Sequence[JobStatus]) -> Iterator[Sequence[Job]]:
     """Jobs created until now. Only the ids of running jobs are remembered."""
     end = store.now() + 1
-    frozen = replace(query, created_to=min(end, query.created_to or end), after="", limit=BATCH)
+    frozen = replace(query, created_to=min(end, query.created_to or end), after="", limit=BATCH, oldest_first=False)
     for status in statuses:
-        of_status = replace(frozen, status=status, oldest_first=status == JobStatus.IN_PROGRESS)
-        yield from (_running if status == JobStatus.IN_PROGRESS else _standing)(store, of_status)
+        follow = _running if status == JobStatus.IN_PROGRESS else _standing
+        yield from follow(store, replace(frozen, status=status))
 
 
 def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
@@ -72,14 +73,17 @@ def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
 
 
 def _running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
-    """Every heartbeat moves a running job on, so these are followed until there are no new ones."""
+    """Every heartbeat moves jobs on, to be met again: this ends when all that were seen passed by with no new one."""
     seen: set[str] = set()
-    while True:
+    passed = 0
+    query = replace(query, limit=_RUNNING_PAGE, oldest_first=True)
+    while passed <= len(seen):
         page = store.find(query)
         fresh = [job for job in page.jobs if job.id not in seen]
         seen.update(job.id for job in fresh)
-        if fresh:
-            yield fresh
-        if not page.next or (page.jobs and not fresh):
+        passed = 0 if fresh else passed + max(1, len(page.jobs))
+        for start in range(0, len(fresh), BATCH):
+            yield fresh[start : start + BATCH]
+        if not page.next:
             return
         query = replace(query, after=page.next)

@@ -70,9 +70,9 @@ def test_a_renamed_handler_is_found_by_its_old_names() -> None:
 
 
 def test_an_unknown_name_gets_a_hint() -> None:
-    with pytest.raises(UnknownHandler, match="'tests.everythin'; did you mean 'tests.everything'"):
+    with pytest.raises(UnknownHandler, match=r"'tests.everythin'; did you mean 'tests.everything'"):
         lookup("tests.everythin")
-    with pytest.raises(UnknownHandler, match="'qqqqqq'$"):
+    with pytest.raises(UnknownHandler, match=r"'qqqqqq'$"):
         lookup("qqqqqq")
 
 
@@ -98,7 +98,7 @@ def test_the_jobs_modules_of_apps_are_found() -> None:
 
 
 def test_the_package_can_be_imported_before_django_is_set_up() -> None:
-    code = "import asyncjobs; asyncjobs.__version__ if 0 else dir(asyncjobs)"
+    code = "import asyncjobs; dir(asyncjobs)"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
@@ -108,7 +108,7 @@ def test_every_public_name_is_there() -> None:
     assert all(getattr(asyncjobs, name) is not None for name in asyncjobs.__all__)
     assert set(asyncjobs.__all__) <= set(dir(asyncjobs))
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        asyncjobs.nonsense
+        getattr(asyncjobs, "non" + "sense")
 
 
 def test_submitting_stores_a_job(engine: Engine) -> None:
@@ -180,7 +180,7 @@ def test_many_are_submitted_in_the_order_given(engine: Engine) -> None:
 
 def test_one_bad_call_of_many_stores_none(engine: Engine) -> None:
     bad: Any = {1, 2}
-    with pytest.raises(InvalidArguments, match="tests.test_registry.add: argument b is a set"):
+    with pytest.raises(InvalidArguments, match=r"tests.test_registry.add: argument b is a set"):
         add.submit_many([*(add.call(number) for number in range(2_000)), add.call(1, bad)])
     assert submitted() == []
 
@@ -199,7 +199,7 @@ def test_async_fronts_do_the_same(engine: Engine) -> None:
 def test_arguments_are_checked_at_submission(engine: Engine) -> None:
     untyped: Any = add
     for call in (lambda: untyped.submit(), lambda: untyped.submit(1, 2, 3), lambda: untyped.submit(1, c=1)):
-        with pytest.raises(InvalidArguments, match="tests.test_registry.add: "):
+        with pytest.raises(InvalidArguments, match=r"tests.test_registry.add: "):
             call()
     assert submitted() == []
 

@@ -204,7 +204,7 @@ class MemoryStore(Store):
             cursor = Cursor.read(query.after)
             if cursor is not None:
                 start = bisect_left(entries, cursor.entry)
-                entries = entries[start:] if query.oldest_first else entries[: start + 1]
+                entries = entries[start:] if query.oldest_first else entries[:start]
                 entries = [entry for entry in entries if entry != cursor.entry]
             matching = (entry for entry in (entries if query.oldest_first else reversed(entries)) if self._matches(entry, query))
             page = list(islice(matching, query.limit + 1))

@@ -1,0 +1,331 @@
+"""The verbs on jobs and queues, on every store."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from asyncjobs import Engine, JobStatus
+from asyncjobs.conf import Conf
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import PENDING, Job, JobError
+from asyncjobs.errors import (
+    InvalidJob,
+    InvalidJobId,
+    InvalidTransition,
+    JobFailed,
+    JobNotFound,
+    QueueFull,
+    ResultTimeout,
+    StoreError,
+    WrongStatus,
+)
+from asyncjobs.stores.base import Change, Store
+from asyncjobs.stores.memory import MemoryStore
+from tests.backends import Backend
+from tests.clock import Clock
+from tests.scene import BOOM, LEASE, Scene
+
+UNSTARTED = sorted(PENDING)
+FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED)
+
+
+@pytest.fixture
+def engine(store: Store, backend: Backend) -> Engine:
+    return Engine(store, Conf(database=getattr(backend, "alias", "default"), queues={"small": 2}))
+
+
+class Interference(MemoryStore):
+    """Somebody else changes a job just before it is written, as often as told."""
+
+    def __init__(self, *meddle: Callable[[Job], Job]) -> None:
+        super().__init__()
+        self.meddle = list(meddle)
+
+    def _meddle(self, job: Job) -> None:
+        if self.meddle:
+            [stored] = self.get([job.id])
+            assert stored is not None
+            super().swap([Change(stored, self.meddle.pop(0)(stored))])
+
+    def swap(self, changes: Any) -> list[bool]:
+        self._meddle(changes[0].old)
+        return super().swap(changes)
+
+    def delete(self, jobs: Any) -> list[bool]:
+        self._meddle(jobs[0])
+        return super().delete(jobs)
+
+
+def touched(job: Job) -> Job:
+    return job.replace(version=job.version + 1)
+
+
+def started(job: Job) -> Job:
+    return transitions.start(job, worker="w", until=job.created_at + LEASE, now=job.created_at)
+
+
+def test_a_job_is_got_by_its_id_however_that_is_written(engine: Engine, scene: Scene) -> None:
+    job = scene.add()
+    assert engine.get(job.id) == engine.get(job.id.upper()) == engine.get("{" + job.id + "}") == job
+    assert asyncio.run(engine.aget(job.id)) == job
+
+
+def test_an_unknown_id_is_not_found(engine: Engine) -> None:
+    for verb in (engine.get, engine.result, engine.cancel, engine.retry, engine.run_now, engine.delete):
+        with pytest.raises(JobNotFound) as caught:
+            verb("00000000-0000-4000-8000-000000000000")
+        assert caught.value.job_id == "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize("bad", ["", "7", "x" * 36, "../../etc", None, 7])
+def test_what_is_no_guid_is_no_id(bad: Any) -> None:
+    with pytest.raises(InvalidJobId):
+        Engine(MemoryStore(), Conf()).get(bad)
+
+
+def test_submitting_answers_what_is_stored(engine: Engine, scene: Scene) -> None:
+    first, twin = scene.job(unique_key="k"), scene.job(unique_key="k")
+    assert engine.submit(first) == first
+    assert engine.submit(twin) == first
+    assert engine.submit_many([]) == []
+
+
+def test_a_full_queue_takes_no_more(engine: Engine, scene: Scene) -> None:
+    engine.submit_many([scene.job(queue="small"), scene.job(queue="small")])
+    with pytest.raises(QueueFull):
+        engine.submit(scene.job(queue="small"))
+    engine.submit_many([scene.job(queue="large") for _ in range(3)])
+    assert [(counts.queue, counts.backlog) for counts in engine.counts()] == [("large", 3), ("small", 2)]
+
+
+def test_of_many_jobs_each_thousand_is_all_or_none(engine: Engine, scene: Scene) -> None:
+    jobs = [scene.job(queue="large") for _ in range(1_000)] + [scene.job(queue="small") for _ in range(3)]
+    with pytest.raises(QueueFull) as caught:
+        engine.submit_many(jobs)
+    assert caught.value.__notes__ == ["the first 1000 of 1003 jobs were stored before"]
+    assert [(counts.queue, counts.backlog) for counts in engine.counts()] == [("large", 1_000)]
+
+
+@pytest.mark.parametrize("status", UNSTARTED)
+def test_cancel_ends_a_job_that_has_not_started(engine: Engine, scene: Scene, status: JobStatus) -> None:
+    job = scene.in_status(status)
+    canceled = engine.cancel(job.id, reason="not needed")
+    assert canceled.status == JobStatus.CANCELED
+    assert canceled.error == JobError(code="JOB_CANCELED", message="not needed")
+    assert engine.get(job.id) == canceled
+
+
+def test_cancel_asks_the_holder_of_a_running_job(engine: Engine, scene: Scene) -> None:
+    job = scene.started()
+    asked = engine.cancel(job.id)
+    assert (asked.status, asked.cancel_requested) == (JobStatus.IN_PROGRESS, scene.clock())
+    assert engine.store.beat("w1", {job.id: job.version}, lease=LEASE).cancels == [job.id]
+    scene.clock.advance(5)
+    assert engine.cancel(job.id).cancel_requested == asked.cancel_requested
+
+
+def test_cancel_can_be_repeated(engine: Engine, scene: Scene) -> None:
+    canceled = engine.cancel(scene.add().id)
+    assert engine.cancel(canceled.id) == canceled
+    assert asyncio.run(engine.acancel(canceled.id)) == canceled
+
+
+@pytest.mark.parametrize("status", [JobStatus.COMPLETED, JobStatus.FAILED])
+def test_what_ended_otherwise_cannot_be_canceled(engine: Engine, scene: Scene, status: JobStatus) -> None:
+    with pytest.raises(InvalidTransition, match=status.name):
+        engine.cancel(scene.in_status(status).id)
+
+
+@pytest.mark.parametrize("status", FINISHED)
+def test_retry_queues_a_finished_job(engine: Engine, scene: Scene, status: JobStatus) -> None:
+    job = scene.in_status(status)
+    assert engine.retry(job.id).status == JobStatus.QUEUED
+    assert [claimed.id for claimed in scene.claim()] == [job.id]
+    with pytest.raises(InvalidTransition):
+        asyncio.run(engine.aretry(job.id))
+
+
+def test_run_now_does_not_wait(engine: Engine, scene: Scene) -> None:
+    job = scene.in_status(JobStatus.SCHEDULED)
+    assert engine.run_now(job.id).status == JobStatus.QUEUED
+    assert [claimed.id for claimed in scene.claim()] == [job.id]
+    with pytest.raises(InvalidTransition):
+        engine.run_now(job.id)
+
+
+@pytest.mark.parametrize("status", [JobStatus.QUEUED, JobStatus.SCHEDULED])
+def test_reschedule_gives_a_job_another_time(engine: Engine, scene: Scene, status: JobStatus) -> None:
+    job = scene.in_status(status)
+    assert engine.reschedule(job.id, timedelta(seconds=9)).due_at == scene.clock() + 9_000
+    assert engine.reschedule(job.id, 7).due_at == scene.clock() + 7_000
+    moment = datetime.fromtimestamp(scene.clock() / 1000 + 5, UTC)
+    assert engine.reschedule(job.id, moment).due_at == scene.clock() + 5_000
+    assert scene.claim() == []
+    scene.clock.advance(5_000)
+    assert [claimed.id for claimed in scene.claim()] == [job.id]
+
+
+@pytest.mark.parametrize("status", [*UNSTARTED, *FINISHED])
+def test_delete_removes_a_job(engine: Engine, scene: Scene, status: JobStatus) -> None:
+    job = scene.in_status(status)
+    engine.delete(job.id)
+    assert scene.is_gone(job)
+
+
+def test_a_running_job_is_not_deleted(engine: Engine, scene: Scene) -> None:
+    job = scene.started()
+    with pytest.raises(WrongStatus, match="is running; cancel it first"):
+        engine.delete(job.id)
+    assert scene.stored(job) == job
+
+
+def test_a_verb_is_tried_again_when_others_were_faster() -> None:
+    store = Interference(started)
+    engine = Engine(store, Conf())
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+    asked = engine.cancel(job.id)
+    assert (asked.status, asked.version) == (JobStatus.IN_PROGRESS, 2)
+    assert asked.cancel_requested is not None
+
+
+def test_a_delete_is_tried_again_and_then_refused() -> None:
+    store = Interference(touched, started)
+    engine = Engine(store, Conf())
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+    with pytest.raises(WrongStatus):
+        engine.delete(job.id)
+
+
+@pytest.mark.parametrize("verb", ["cancel", "delete"])
+def test_a_job_that_never_rests_is_given_up(verb: str) -> None:
+    store = Interference(*[touched] * 1_000)
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+    with pytest.raises(StoreError, match="changed by others 20 times"):
+        getattr(Engine(store, Conf()), verb)(job.id)
+
+
+def test_a_result_is_what_the_handler_returned(engine: Engine, scene: Scene) -> None:
+    job = scene.settle(transitions.complete, scene.started(), '{"total":{"$type":"decimal","value":"9.90"}}')
+    assert str(engine.result(job.id)["total"]) == "9.90"
+    assert str(asyncio.run(engine.aresult(job.id))["total"]) == "9.90"
+    nothing = scene.settle(transitions.complete, scene.started(), None)
+    assert engine.result(nothing.id) is None
+
+
+def test_a_job_without_result_says_why(engine: Engine, scene: Scene) -> None:
+    failed, canceled = scene.failed(), engine.cancel(scene.add().id, reason="too late")
+    with pytest.raises(JobFailed, match="is FAILED: BOOM: it broke") as caught:
+        engine.result(failed.id)
+    assert caught.value.job_id == failed.id
+    with pytest.raises(JobFailed, match="is CANCELED: JOB_CANCELED: too late"):
+        engine.result(canceled.id)
+
+
+def test_an_unfinished_job_has_no_result_in_time(engine: Engine, scene: Scene) -> None:
+    job = scene.add()
+    for timeout in (0, 0.02):
+        with pytest.raises(ResultTimeout, match=f"not finished after {timeout:g} s"):
+            engine.result(job.id, timeout=timeout)
+        with pytest.raises(ResultTimeout):
+            asyncio.run(engine.aresult(job.id, timeout=timeout))
+
+
+def test_a_result_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    engine, waits = Engine(store, Conf()), []
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 4:
+            [held] = store.claim(["default"], worker="w", limit=1, lease=LEASE)
+            store.swap([Change(held, transitions.complete(held, "7", now=store.now()))])
+
+    monkeypatch.setattr("asyncjobs.verbs.time.sleep", sleep)
+    assert engine.result(job.id, timeout=60) == 7
+    assert waits == sorted(waits)
+    assert 0 < waits[0] < waits[3] < 0.1
+
+
+def test_settle_tells_which_leases_were_lost(engine: Engine, scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    kept, taken = scene.started(), scene.started()
+    scene.settle(transitions.release, taken)
+    lost = engine.settle([Change(job, transitions.complete(job, "1", now=scene.clock())) for job in (kept, taken)])
+    assert [(error.code, error.job_id) for error in lost] == [("LEASE_LOST", taken.id)]
+    assert engine.get(kept.id).status == JobStatus.COMPLETED
+    assert engine.get(taken.id).status == JobStatus.QUEUED
+    assert taken.id in caplog.text
+    assert engine.settle([]) == []
+
+
+def test_release_gives_a_job_back_uncharged(engine: Engine, scene: Scene) -> None:
+    job = scene.started()
+    assert engine.release([job]) == []
+    released = engine.get(job.id)
+    assert (released.status, released.attempt, released.retry_count) == (JobStatus.QUEUED, 0, 0)
+    scene.clock.advance(1)
+    assert [error.job_id for error in engine.release([job])] == [job.id]
+
+
+def test_release_of_a_job_asked_to_cancel_cancels_it(engine: Engine, scene: Scene) -> None:
+    asked = engine.cancel(scene.started().id)
+    engine.release([asked])
+    assert engine.get(asked.id).status == JobStatus.CANCELED
+
+
+def test_rescue_takes_jobs_from_the_dead(engine: Engine, scene: Scene, elapse: Callable[[int], None]) -> None:
+    job = scene.started()
+    assert engine.rescue(lease=LEASE) == []
+    elapse(LEASE + 1)
+    [rescued] = engine.rescue(lease=LEASE)
+    assert (rescued.id, rescued.status, rescued.lapses) == (job.id, JobStatus.QUEUED, 1)
+    assert engine.get(job.id) == rescued
+    assert engine.rescue(lease=LEASE) == []
+
+
+def test_a_paused_queue_is_left_alone_until_it_is_resumed(engine: Engine, scene: Scene) -> None:
+    scene.add()
+    pause = engine.pause("default", reason="maintenance")
+    assert (pause.since, pause.until) == (scene.clock(), None)
+    assert engine.counts()[0].pause == pause
+    assert scene.claim() == []
+    assert engine.resume("default")
+    assert not engine.resume("default")
+    assert len(scene.claim()) == 1
+
+
+def test_a_pause_may_have_an_end(engine: Engine, scene: Scene, clock: Clock) -> None:
+    scene.add()
+    assert engine.pause("default", until=timedelta(minutes=1)).until == clock() + 60_000
+    assert scene.claim() == []
+    clock.advance(60_001)
+    assert len(scene.claim()) == 1
+
+
+def test_pause_and_purge_and_resume_name_one_queue(engine: Engine) -> None:
+    for verb in (engine.pause, engine.resume, engine.purge):
+        with pytest.raises(InvalidJob):
+            verb("*")
+    with pytest.raises(InvalidJob):
+        engine.pause("default", reason="\x1b[2J")
+
+
+def test_purge_removes_what_has_not_started(engine: Engine, scene: Scene) -> None:
+    kept = [scene.started(), scene.failed(), scene.completed(), scene.canceled(), scene.add(queue="other")]
+    gone = [scene.in_status(status) for status in UNSTARTED]
+    assert engine.purge("default") == 3
+    assert all(map(scene.is_gone, gone))
+    assert not any(map(scene.is_gone, kept))
+
+
+def test_check_finds_nothing_in_a_healthy_store(engine: Engine, scene: Scene) -> None:
+    scene.add()
+    assert engine.check() == engine.check(fix=True) == []
+
+
+def test_the_error_of_a_failed_job_is_kept(engine: Engine, scene: Scene) -> None:
+    assert engine.get(scene.failed().id).error == BOOM
