@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 
-from asyncjobs.conf import READERS, SETTING, STORES, BadSetting, given_settings, guess
+from asyncjobs.conf import READERS, SETTING, STORES, BadSetting, given_settings, guess, read
 from asyncjobs.stores.base import Store
 
 TAG = "asyncjobs"
@@ -27,11 +27,11 @@ def _unknown(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
 
 
 def _unusable(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
-    for name, read in READERS.items():
+    for name in sorted(READERS.keys() & given.keys()):
         try:
-            read(given.get(name)) if name in given else None
+            read(name, given[name])
         except BadSetting as error:
-            yield _error(error.code, f"{SETTING}[{name!r}] {error}", hint=error.hint)
+            yield _error(error.code, str(error), hint=error.hint)
 
 
 def _database(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
@@ -41,7 +41,7 @@ def _database(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
 
 
 def _store(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
-    path = READERS["STORE"](given.get("STORE", "orm"))
+    path = read("STORE", given.get("STORE", "orm"))
     options = given.get("OPTIONS", {})
     try:
         store = import_string(path)
@@ -51,9 +51,10 @@ def _store(given: Mapping[str, Any]) -> Iterator[CheckMessage]:
     if not (isinstance(store, type) and issubclass(store, Store) and hasattr(store, "from_options")):
         yield _error("E004", f"{SETTING}['STORE']: {path} is not a store that can be made from settings")
         return
-    yield from _store_options(store, options)
+    found = [*_store_options(store, options)]
     if path == STORES["redis"] and "URL" not in options:
-        yield from _cache(options.get("ALIAS", "default"))
+        found += _cache(options.get("ALIAS", "default"))
+    yield from found or _making(store, options, given.get("DATABASE", "default"))
 
 
 def _store_options(store: type[Store], options: Mapping[str, Any]) -> Iterator[CheckMessage]:
@@ -61,6 +62,14 @@ def _store_options(store: type[Store], options: Mapping[str, Any]) -> Iterator[C
     for name in options.keys() - names if names is not None else ():
         hint = guess(name, names) if names else "This store takes no options."
         yield _error("E002", f"{SETTING}['OPTIONS'] has no option {name!r:.80}", hint=hint)
+
+
+def _making(store: Any, options: Mapping[str, Any], database: str) -> Iterator[CheckMessage]:
+    """Only the store itself knows what its options may be. Making one opens no connection."""
+    try:
+        store.from_options(options, database=database)
+    except (TypeError, ValueError) as error:
+        yield _error("E003", f"{SETTING}['OPTIONS']: {error}", hint=f"See the options of {store.__qualname__}.")
 
 
 def _cache(alias: str) -> Iterator[CheckMessage]:

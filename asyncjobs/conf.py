@@ -71,9 +71,9 @@ class BadSetting(Exception):
 
 def _store(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise BadSetting(f"is {value!r:.80}", hint=_STORE_HINT, code="E004")
+        raise BadSetting(f"{value!r:.80} names no store", hint=_STORE_HINT, code="E004")
     if "." not in value and value not in STORES:
-        raise BadSetting(f"knows no store {value!r:.80}", hint=guess(value, STORES) or _STORE_HINT, code="E004")
+        raise BadSetting(f"there is no store {value!r:.80}", hint=guess(value, STORES) or _STORE_HINT, code="E004")
     return STORES.get(value, value)
 
 
@@ -83,7 +83,7 @@ def _options(value: object) -> Mapping[str, Any]:
 
 def _database(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise BadSetting(f"is {value!r:.80}", hint="Give an alias of DATABASES.")
+        raise BadSetting(f"{value!r:.80} is no alias", hint="Give an alias of DATABASES.")
     return value
 
 
@@ -113,13 +113,13 @@ def _age(age: Any) -> int | None:
 
 def _positive(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadSetting(f"is {value!r:.80}", hint="Give a whole number above zero.")
+        raise BadSetting(f"{value!r:.80} is no size", hint="Give a whole number above zero.")
     return value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BadSetting(f"is {value!r:.80}", hint="Give a dict whose keys are texts.")
+        raise BadSetting(f"{value!r:.80} is no dict of options", hint="Give a dict whose keys are texts.")
     return value
 
 
@@ -154,14 +154,24 @@ def given_settings() -> Any:
     return getattr(settings, SETTING, {})
 
 
+def read(name: str, value: Any) -> Any:
+    """The value of this setting, or `BadSetting`."""
+    try:
+        return READERS[name](value)
+    except BadSetting as error:
+        raise BadSetting(f"{SETTING}[{name!r}]: {error}", hint=error.hint, code=error.code) from None
+
+
 @cache
 def get_conf() -> Conf:
     """The settings as they hold now. Unknown ones are left to the system check."""
     given = given_settings()
+    if not isinstance(given, Mapping):
+        raise ImproperlyConfigured(f"{SETTING} is no dict: {given!r:.80}")
     try:
-        return Conf(**{name.lower(): read(given[name]) for name, read in READERS.items() if name in given})
-    except (BadSetting, TypeError) as error:
-        raise ImproperlyConfigured(f"{SETTING}: {error}") from error
+        return Conf(**{name.lower(): read(name, given[name]) for name in READERS if name in given})
+    except BadSetting as error:
+        raise ImproperlyConfigured(f"{error}. {error.hint or ''}") from error
 
 
 def _forget(*, setting: str, **kwargs: Any) -> None:

@@ -51,8 +51,14 @@ class Unique:
         """The key of this call of the handler `name`."""
         if self.key is None:
             return f"{name[:_LONGEST_PREFIX]}:{_digest(name, call, binding)}"
-        key = self.key.format(*call.args, **binding.complete(call)) if isinstance(self.key, str) else self._made(call)
+        key = self._formatted(call, binding) if isinstance(self.key, str) else self._made(call)
         return rules.unique_key(f"{name}:{key}")
+
+    def _formatted(self, call: Call[Any], binding: Binding) -> str:
+        try:
+            return str(self.key).format(*call.args, **binding.complete(call))
+        except (LookupError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidJob(f"the unique key {self.key!r:.80} does not fit the arguments: {error!r:.80}") from None
 
     def _made(self, call: Call[Any]) -> str:
         assert callable(self.key)

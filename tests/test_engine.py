@@ -71,7 +71,6 @@ def started(job: Job) -> Job:
 def test_a_job_is_got_by_its_id_however_that_is_written(engine: Engine, scene: Scene) -> None:
     job = scene.add()
     assert engine.get(job.id) == engine.get(job.id.upper()) == engine.get("{" + job.id + "}") == job
-    assert asyncio.run(engine.aget(job.id)) == job
 
 
 def test_an_unknown_id_is_not_found(engine: Engine) -> None:
@@ -131,7 +130,6 @@ def test_cancel_asks_the_holder_of_a_running_job(engine: Engine, scene: Scene) -
 def test_cancel_can_be_repeated(engine: Engine, scene: Scene) -> None:
     canceled = engine.cancel(scene.add().id)
     assert engine.cancel(canceled.id) == canceled
-    assert asyncio.run(engine.acancel(canceled.id)) == canceled
 
 
 @pytest.mark.parametrize("status", [JobStatus.COMPLETED, JobStatus.FAILED])
@@ -146,7 +144,7 @@ def test_retry_queues_a_finished_job(engine: Engine, scene: Scene, status: JobSt
     assert engine.retry(job.id).status == JobStatus.QUEUED
     assert [claimed.id for claimed in scene.claim()] == [job.id]
     with pytest.raises(InvalidTransition):
-        asyncio.run(engine.aretry(job.id))
+        engine.retry(job.id)
 
 
 def test_run_now_does_not_wait(engine: Engine, scene: Scene) -> None:
@@ -211,7 +209,6 @@ def test_a_job_that_never_rests_is_given_up(verb: str) -> None:
 def test_a_result_is_what_the_handler_returned(engine: Engine, scene: Scene) -> None:
     job = scene.settle(transitions.complete, scene.started(), '{"total":{"$type":"decimal","value":"9.90"}}')
     assert str(engine.result(job.id)["total"]) == "9.90"
-    assert str(asyncio.run(engine.aresult(job.id))["total"]) == "9.90"
     nothing = scene.settle(transitions.complete, scene.started(), None)
     assert engine.result(nothing.id) is None
 
@@ -230,8 +227,6 @@ def test_an_unfinished_job_has_no_result_in_time(engine: Engine, scene: Scene) -
     for timeout in (0, 0.02):
         with pytest.raises(ResultTimeout, match=f"not finished after {timeout:g} s"):
             engine.result(job.id, timeout=timeout)
-        with pytest.raises(ResultTimeout):
-            asyncio.run(engine.aresult(job.id, timeout=timeout))
 
 
 def test_a_result_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +244,24 @@ def test_a_result_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.result(job.id, timeout=60) == 7
     assert waits == sorted(waits)
     assert 0 < waits[0] < waits[3] < 0.1
+
+
+def test_async_fronts_do_the_same() -> None:
+    store = MemoryStore()
+    engine = Engine(store, Conf())
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+
+    async def verbs() -> None:
+        assert await engine.aget(job.id) == job
+        with pytest.raises(ResultTimeout):
+            await engine.aresult(job.id, timeout=0.02)
+        assert (await engine.acancel(job.id, reason="x")).status == JobStatus.CANCELED
+        assert (await engine.aretry(job.id)).status == JobStatus.QUEUED
+        [held] = store.claim(["default"], worker="w", limit=1, lease=LEASE)
+        store.swap([Change(held, transitions.complete(held, "7", now=store.now()))])
+        assert await engine.aresult(job.id) == 7
+
+    asyncio.run(verbs())
 
 
 def test_settle_tells_which_leases_were_lost(engine: Engine, scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

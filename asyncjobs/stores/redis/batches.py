@@ -8,7 +8,7 @@ from itertools import compress
 from operator import attrgetter, is_not, itemgetter
 from typing import Any, Final, NamedTuple
 
-from asyncjobs.domain.job import FIELDS, TERMINAL, Job, JobStatus, values_of
+from asyncjobs.domain.job import FIELDS, TERMINAL, Job, values_of
 from asyncjobs.stores.base import Change
 from asyncjobs.stores.redis import codec, keys
 
@@ -170,4 +170,4 @@ def _unique_facts(old: Job, new: Job, now: int) -> list[Arg]:
     limit = "" if new.unique_until is None else new.unique_until
     if new.holds_unique_key(now):
         return ["", new.unique_key, limit]
-    return [new.unique_key if new.unique_while != "ttl" else "", "", limit]
+    return [new.unique_key, "", limit]

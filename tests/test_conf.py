@@ -1,0 +1,227 @@
+"""The settings are read once, have defaults, and are checked with a hint."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
+from django.test import override_settings
+
+from asyncjobs.conf import DAY_MS, READERS, STORES, Conf, get_conf
+from asyncjobs.current import get_engine
+from asyncjobs.domain.job import JobStatus
+from asyncjobs.stores.base import Store
+from asyncjobs.stores.memory import MemoryStore
+from asyncjobs.stores.orm import OrmStore
+
+CACHES = {
+    "default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"},
+    "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "broken": {"BACKEND": "no.such.Cache"},
+}
+
+
+class OtherStore(MemoryStore):
+    OPTIONS = frozenset({"COLOR"})
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, database: str) -> "OtherStore":
+        store = cls()
+        store.made_from = (options, database)
+        return store
+
+    made_from: tuple[Mapping[str, Any], str]
+
+
+class Unmakeable:
+    """No store."""
+
+
+def conf(**given: Any) -> Conf:
+    with override_settings(ASYNCJOBS=given):
+        return get_conf()
+
+
+def messages(**given: Any) -> list[tuple[str, str, str | None]]:
+    """What the system check says: the end of the id, the message, the hint."""
+    with override_settings(ASYNCJOBS=given, CACHES=CACHES):
+        found = run_checks(tags=["asyncjobs"])
+    return [(str(message.id).removeprefix("asyncjobs."), message.msg, message.hint) for message in found]
+
+
+def test_without_settings_the_orm_store_works() -> None:
+    assert get_conf() == Conf()
+    assert isinstance(get_engine().store, OrmStore)
+    assert messages() == []
+
+
+def test_the_defaults() -> None:
+    assert conf() == Conf(
+        store="asyncjobs.stores.orm.OrmStore",
+        options={},
+        database="default",
+        queues={},
+        retention={
+            JobStatus.COMPLETED: 7 * DAY_MS,
+            JobStatus.FAILED: 30 * DAY_MS,
+            JobStatus.CANCELED: 7 * DAY_MS,
+        },
+        max_payload=65_536,
+        max_result=65_536,
+    )
+
+
+def test_a_changed_setting_makes_another_engine() -> None:
+    before = get_engine()
+    with override_settings(ASYNCJOBS={"STORE": "memory"}):
+        assert isinstance(get_engine().store, MemoryStore)
+        assert get_engine() is get_engine()
+    assert get_engine() is not before
+    assert isinstance(get_engine().store, OrmStore)
+
+
+@pytest.mark.parametrize(("name", "path"), STORES.items())
+def test_every_store_can_be_made_from_settings(name: str, path: str) -> None:
+    with override_settings(ASYNCJOBS={"STORE": name}, CACHES=CACHES):
+        store = get_engine().store
+    assert isinstance(store, Store)
+    assert f"{type(store).__module__}.{type(store).__qualname__}".startswith(path.rpartition(".")[0])
+
+
+def test_a_store_of_ones_own_is_given_the_options_and_the_database() -> None:
+    chosen = {"STORE": f"{__name__}.OtherStore", "OPTIONS": {"COLOR": "red"}, "DATABASE": "default"}
+    with override_settings(ASYNCJOBS=chosen):
+        store = get_engine().store
+    assert isinstance(store, OtherStore)
+    assert store.made_from == ({"COLOR": "red"}, "default")
+    assert messages(**chosen) == []
+
+
+def test_retention_is_changed_outcome_by_outcome() -> None:
+    kept = conf(RETENTION={"completed": 60, "failed": None}).retention
+    assert kept == {JobStatus.COMPLETED: 60_000, JobStatus.FAILED: None, JobStatus.CANCELED: 7 * DAY_MS}
+    assert conf(RETENTION={"canceled": timedelta(days=1)}).retention[JobStatus.CANCELED] == DAY_MS
+
+
+def test_a_limit_holds_for_its_queue_or_for_all_others() -> None:
+    chosen = conf(QUEUES={"mail": {"limit": 10}, "slow": {}})
+    assert chosen.limits({"mail", "slow", "other"}) == {"mail": 10}
+    chosen = conf(QUEUES={"mail": {"limit": 10}, "*": {"limit": 5}})
+    assert chosen.limits({"mail", "other"}) == {"mail": 10, "other": 5}
+
+
+BAD_VALUES = [
+    ("STORE", 5, "E004"),
+    ("STORE", "", "E004"),
+    ("STORE", "reddis", "E004"),
+    ("OPTIONS", None, "E003"),
+    ("OPTIONS", {5: 5}, "E003"),
+    ("DATABASE", 5, "E003"),
+    ("QUEUES", ["mail"], "E003"),
+    ("QUEUES", {"a b": {}}, "E005"),
+    ("QUEUES", {"mail": 100}, "E003"),
+    ("QUEUES", {"mail": {"limit": 0}}, "E003"),
+    ("QUEUES", {"mail": {"limit": True}}, "E003"),
+    ("QUEUES", {"mail": {"limits": 1}}, "E002"),
+    ("RETENTION", 7, "E003"),
+    ("RETENTION", {"complete": 7}, "E002"),
+    ("RETENTION", {"completed": -1}, "E003"),
+    ("RETENTION", {"completed": "7 days"}, "E003"),
+    ("MAX_PAYLOAD", 0, "E003"),
+    ("MAX_PAYLOAD", "64k", "E003"),
+    ("MAX_RESULT", 1.5, "E003"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "code"), BAD_VALUES, ids=lambda value: ascii(value)[:40])
+def test_a_setting_that_cannot_be_used_is_found(name: str, value: Any, code: str) -> None:
+    [(found, message, hint)] = messages(**{name: value})
+    assert found == code
+    assert name in message
+    assert hint
+    with pytest.raises(ImproperlyConfigured, match=f"ASYNCJOBS.*{name}"):
+        conf(**{name: value})
+
+
+def test_every_setting_has_a_bad_value_in_these_tests() -> None:
+    assert {name for name, _, _ in BAD_VALUES} == READERS.keys()
+
+
+def test_settings_that_are_no_dict_are_found() -> None:
+    with override_settings(ASYNCJOBS="redis"):
+        [message] = run_checks(tags=["asyncjobs"])
+        assert message.id == "asyncjobs.E001"
+        with pytest.raises(ImproperlyConfigured):
+            get_conf()
+
+
+def test_an_unknown_setting_gets_a_hint() -> None:
+    assert messages(STROE="redis") == [("E002", "ASYNCJOBS has no setting 'STROE'.", "Did you mean 'STORE'?")]
+    [(_, _, hint)] = messages(XYZ=1)
+    assert hint == "There are: DATABASE, MAX_PAYLOAD, MAX_RESULT, OPTIONS, QUEUES, RETENTION, STORE."
+
+
+def test_several_mistakes_are_found_at_once() -> None:
+    assert [code for code, _, _ in messages(STROE=1, MAX_PAYLOAD=0, QUEUES=5)] == ["E002", "E003", "E003"]
+
+
+def test_misspelt_values_get_a_hint() -> None:
+    assert messages(STORE="reddis")[0][2] == "Did you mean 'redis'?"
+    assert messages(RETENTION={"complete": 7})[0][2] == "Did you mean 'completed'?"
+    assert messages(QUEUES={"mail": {"limits": 7}})[0][2] == "Did you mean 'limit'?"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["no.such.Store", "asyncjobs.stores.memory.NoStore", "asyncjobs.stores.base.Store", f"{__name__}.Unmakeable"],
+)
+def test_a_store_that_cannot_be_made_is_found(path: str) -> None:
+    [(code, message, _)] = messages(STORE=path)
+    assert code == "E004"
+    assert path.rpartition(".")[0] in message or "no" in message
+
+
+def test_an_unknown_option_of_the_store_gets_a_hint() -> None:
+    path = f"{__name__}.OtherStore"
+    [(code, message, hint)] = messages(STORE=path, OPTIONS={"COLOUR": "red"})
+    assert (code, message, hint) == (
+        "E002",
+        "ASYNCJOBS['OPTIONS'] has no option 'COLOUR'.",
+        "Did you mean 'COLOR'?",
+    )
+    [(code, _, hint)] = messages(STORE="memory", OPTIONS={"COLOUR": "red"})
+    assert (code, hint) == ("E002", "This store takes no options.")
+
+
+def test_an_unknown_database_gets_a_hint() -> None:
+    [(code, message, hint)] = messages(DATABASE="defalt")
+    assert (code, message, hint) == ("E006", "ASYNCJOBS['DATABASE'] is 'defalt'.", "Did you mean 'default'?")
+
+
+def test_the_redis_store_needs_a_django_redis_cache_or_a_url() -> None:
+    assert messages(STORE="redis") == []
+    assert messages(STORE="redis", OPTIONS={"URL": "redis://127.0.0.1:1/0", "ALIAS": "nowhere"}) == []
+    [(code, message, hint)] = messages(STORE="redis", OPTIONS={"ALIAS": "nowhere"})
+    assert code == "E007"
+    assert message == "the Redis store uses the cache 'nowhere', and CACHES has none of that name."
+    assert hint == "Add the cache 'nowhere' with django-redis, or give OPTIONS a URL."
+    for alias in ("local", "broken"):
+        [(code, message, hint)] = messages(STORE="redis", OPTIONS={"ALIAS": alias})
+        assert code == "E008"
+        assert hint is not None
+        assert "django_redis.cache.RedisCache" in hint
+
+
+def test_redis_options_are_checked() -> None:
+    [(code, _, hint)] = messages(STORE="redis", OPTIONS={"URI": "redis://127.0.0.1:1/0"})
+    assert (code, hint) == ("E002", "Did you mean 'URL'?")
+
+
+@pytest.mark.parametrize("options", [{"URL": "http://127.0.0.1"}, {"TIMEOUT": "soon"}], ids=str)
+def test_options_the_store_cannot_use_are_found(options: dict[str, Any]) -> None:
+    [(code, message, hint)] = messages(STORE="redis", OPTIONS=options)
+    assert code == "E003"
+    assert message.startswith("ASYNCJOBS['OPTIONS']: ")
+    assert hint == "See the options of RedisStore."
