@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-TEST_FLAGS ?= -n 2 -m "not slow and not faults"
+TEST_FLAGS ?= -n 2 --dist worksteal -m "not slow and not faults"
 DEMO_FLAGS ?=
 BENCH_FLAGS ?=
 
@@ -25,8 +25,8 @@ lint: $(VENV)/ready ## Check style, types and migrations
 	@$(RUN) -m mypy
 	@$(RUN) manage.py makemigrations --check --dry-run
 
-bench: $(VENV)/ready ## Measure the stores
-	@$(RUN) manage.py benchjobs $(BENCH_FLAGS)
+bench: $(VENV)/ready ## Measure the stores on servers of their own
+	@$(RUN) -m tests.bench $(BENCH_FLAGS)
 
 clean: ## Remove everything made here: .venv, caches, builds, the demo's database
 	rm -rf $(VENV) .demo .*_cache .hypothesis build dist
