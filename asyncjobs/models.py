@@ -4,6 +4,8 @@ The store reads and writes them with SQL of its own (`asyncjobs.stores.orm`); wr
 for every change goes with a version, a position and a row of tally.
 """
 
+from typing import ClassVar
+
 from django.db import models
 
 from asyncjobs.columns import ExactCharField, ExactTextField, PartialIndex, PartialUnique
@@ -55,8 +57,8 @@ class JobRecord(models.Model):
 
     class Meta:
         db_table = "asyncjobs_job"
-        constraints = [models.UniqueConstraint(fields=["id"], name="asyncjobs_job_id")]
-        indexes = [
+        constraints: ClassVar = [models.UniqueConstraint(fields=["id"], name="asyncjobs_job_id")]
+        indexes: ClassVar = [
             PartialUnique(fields=["unique_held"], name="asyncjobs_job_held", only=models.Q(unique_held__isnull=False)),
             PartialIndex(
                 fields=["status", "queue", "-priority", "position", "seq"],
@@ -90,7 +92,7 @@ class TagRecord(models.Model):
         db_table = "asyncjobs_tag"
 
     def __str__(self) -> str:
-        return self.tag
+        return f"{self.tag} {self.seq}"
 
 
 class TallyRecord(models.Model):
@@ -138,7 +140,7 @@ class PauseRecord(models.Model):
         db_table = "asyncjobs_pause"
 
     def __str__(self) -> str:
-        return self.queue
+        return f"{self.queue}: {self.reason}"
 
 
 class WorkerRecord(models.Model):
@@ -152,7 +154,7 @@ class WorkerRecord(models.Model):
         db_table = "asyncjobs_worker"
 
     def __str__(self) -> str:
-        return self.worker
+        return f"{self.worker} {self.beat_at}"
 
 
 class ClockRecord(models.Model):

@@ -9,7 +9,7 @@ from asyncjobs.errors import DuplicateJob, QueueFull, StoreError
 from asyncjobs.stores.base import Twins
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.rows import JOB_COLUMNS, NUMBERS, STORED, job_of, json_text, row_of
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, STORED, job_of, json_text, postgres_type, row_of
 
 TRIES = 5  # a twin may end between our insert and our look
 
@@ -18,14 +18,12 @@ _INSERT = f"INSERT INTO asyncjobs_job ({_COLUMNS}) VALUES ({marks(STORED)})"
 _POSTGRES_INSERT = f"""
     INSERT INTO asyncjobs_job ({_COLUMNS})
     SELECT {_COLUMNS} FROM json_to_recordset(%s)
-        AS new ({", ".join(f"{name} {'bigint' if name in NUMBERS else 'text'}" for name in STORED)})
+        AS new ({", ".join(map(postgres_type, STORED))})
     ON CONFLICT DO NOTHING RETURNING id
 """
 
 
-def add(
-    database: Database, jobs: Sequence[Job], *, now: int, limits: Mapping[str, int], twins: Twins
-) -> list[Job]:
+def add(database: Database, jobs: Sequence[Job], *, now: int, limits: Mapping[str, int], twins: Twins) -> list[Job]:
     """What is stored for each of these jobs."""
     if not jobs:
         return []
@@ -160,7 +158,5 @@ def _tag(cursor: Cursor, jobs: Sequence[Job]) -> None:
         return
     cursor.execute(f"SELECT id, seq FROM asyncjobs_job WHERE id IN ({marks(tagged)})", list(tagged))
     seqs = dict(cursor.fetchall())
-    rows = [
-        (tag, tagged[job_id].created_at, seq) for job_id, seq in seqs.items() for tag in dict.fromkeys(tagged[job_id].tags)
-    ]
+    rows = [(tag, job.created_at, seqs[job_id]) for job_id, job in tagged.items() for tag in dict.fromkeys(job.tags)]
     cursor.executemany("INSERT INTO asyncjobs_tag (tag, created_at, seq) VALUES (%s, %s, %s)", rows)

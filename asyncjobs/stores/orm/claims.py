@@ -1,6 +1,6 @@
 """Claiming: due jobs are promoted, ready ones leased, each to one worker, without waiting for other claimers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from asyncjobs.domain import transitions
@@ -9,6 +9,7 @@ from asyncjobs.stores.base import PROMOTE_LIMIT
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.pauses import open_queues
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of
 from asyncjobs.stores.orm.tally import Move, Place, minute_of
 
@@ -31,19 +32,14 @@ def claim(
         wanted = open_queues(cursor, queues, now=leases.last)
         if not wanted or limit < 1:
             return []
-        return take(cursor, Claim(wanted, worker, limit, leases.time + lease, leases.last))
+        claim = Claim(wanted, worker, limit, leases.time + lease, leases.last)
+        if database.is_postgres:
+            return _take_on_postgres(cursor, claim)
+        return _take(cursor, claim, database.unlocked_only)
 
     if database.is_postgres:
-        take: Callable[[Cursor, Claim], list[Job]] = _take_on_postgres
         return database.directly(work)
-    take = lambda cursor, claim: _take(cursor, claim, database.unlocked_only)
     return database.atomically(work)
-
-
-def open_queues(cursor: Cursor, queues: Sequence[str], *, now: int) -> list[str]:
-    """These queues without the paused ones, each once."""
-    paused = {queue for queue, pause in tally.pauses(cursor).items() if pause.holds(now)}
-    return [queue for queue in dict.fromkeys(queues) if queue not in paused]
 
 
 _COUNTED = """

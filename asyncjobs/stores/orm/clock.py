@@ -68,7 +68,7 @@ class DatabaseClock:
         cursor.execute(_READ.format(now=self._sql))
         row = cursor.fetchone()
         if row is None:
-            cursor.execute(_CREATE[self._database.connection.vendor], [self._ask(cursor)])
+            cursor.execute(_CREATE[self._database.vendor], [self._ask(cursor)])
             self._seen = None
             return self._read(cursor)
         self._set(row[0])
@@ -80,7 +80,7 @@ class DatabaseClock:
         if cursor.fetchone() is None:
             return False
         cursor.execute(_WRITE, [ticked.last, ticked.offset, ticked.grace, stored.last])
-        return cursor.rowcount == 1
+        return bool(cursor.rowcount == 1)
 
     def _ask(self, cursor: Cursor) -> int:
         cursor.execute(f"SELECT {self._sql}")

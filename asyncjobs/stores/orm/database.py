@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -32,16 +32,25 @@ class Database:
         return connections[self.alias]
 
     @property
+    def vendor(self) -> str:
+        return self.connection.vendor
+
+    @property
     def is_postgres(self) -> bool:
-        return self.connection.vendor == "postgresql"
+        return self.vendor == "postgresql"
 
     @property
     def is_mysql(self) -> bool:
-        return self.connection.vendor == "mysql"
+        return self.vendor == "mysql"
 
     @property
     def is_sqlite(self) -> bool:
-        return self.connection.vendor == "sqlite"
+        return self.vendor == "sqlite"
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether the caller has opened one."""
+        return self.connection.in_atomic_block
 
     @property
     def locked(self) -> str:
@@ -61,6 +70,14 @@ class Database:
         """What `work` answers. Each of its statements is a transaction of its own, unless the caller has one."""
         return self._repeated(partial(self._as_it_comes, work))
 
+    def put(self, cursor: Cursor, table: str, row: Mapping[str, Any], *, key: str) -> None:
+        """Stores this row in the place of the one with the same key, if there is one."""
+        clash = "ON DUPLICATE KEY UPDATE" if self.is_mysql else f"ON CONFLICT ({key}) DO UPDATE SET"
+        new = "VALUES({0})" if self.is_mysql else "excluded.{0}"
+        sets = ", ".join(f"{name} = {new.format(name)}" for name in row if name != key)
+        sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks(row)}) {clash} {sets}"
+        cursor.execute(sql, list(row.values()))
+
     def _in_transaction(self, work: Work[T]) -> T:
         with transaction.atomic(using=self.alias), self.connection.cursor() as cursor:
             if self.is_sqlite:
@@ -69,7 +86,7 @@ class Database:
             return work(cursor)
 
     def _as_it_comes(self, work: Work[T]) -> T:
-        if self.connection.in_atomic_block:
+        if self.is_in_transaction:
             with transaction.atomic(using=self.alias), self.connection.cursor() as cursor:
                 return work(cursor)
         with self.connection.cursor() as cursor:
@@ -80,7 +97,7 @@ class Database:
             try:
                 return self._with_our_errors(attempt)
             except StoreError as error:
-                if self.connection.in_atomic_block or not _may_repeat(error.__cause__):
+                if self.is_in_transaction or not _may_repeat(error.__cause__):
                     raise
             time.sleep(pause * random.random())
         return self._with_our_errors(attempt)
@@ -95,7 +112,7 @@ class Database:
             raise StoreError(f"the database refused: {error}") from error
 
     def _leave_broken_connection(self) -> None:
-        if not self.connection.in_atomic_block:
+        if not self.is_in_transaction:
             self.connection.close_if_unusable_or_obsolete()
 
 

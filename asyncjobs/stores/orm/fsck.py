@@ -1,8 +1,170 @@
-"""The fsck."""
+"""The fsck: every job against its position, its unique key, its tags and the tally.
 
+A job and all that must agree with it are written in one transaction, and each look here is one statement, which sees
+one moment: what it finds is damage, whatever goes on beside. Only tags take two statements, and a second look.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from asyncjobs.domain.job import JobError, JobStatus
 from asyncjobs.stores.base import Finding
-from asyncjobs.stores.orm.database import Database
+from asyncjobs.stores.orm import tally
+from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.rows import tags_of, written
+
+FOUND_LIMIT: Final = 1_000  # findings of one sort in one check
+STEP: Final = 1_000  # jobs whose tags are looked at together
+
+_STATUSES: Final = ", ".join(str(int(status)) for status in JobStatus)
+_SCORE: Final = """
+    CASE status WHEN 100 THEN COALESCE(due_at, created_at) WHEN 150 THEN created_at
+        WHEN 200 THEN due_at WHEN 300 THEN claimed_until ELSE completed_at END
+"""
+_UNKNOWN: Final = f"status NOT IN ({_STATUSES})"
+_MISPLACED: Final = f"status IN ({_STATUSES}) AND (position <> {_SCORE} OR {_SCORE} IS NULL)"
+_KEY_ASTRAY: Final = """
+    unique_held IS NOT NULL AND (
+        unique_key IS NULL OR unique_held <> unique_key
+        OR (unique_while = 'pending' AND status NOT IN (100, 150, 200))
+        OR (unique_while = 'running' AND status NOT IN (100, 150, 200, 300))
+        OR (unique_while = 'ttl' AND unique_until IS NULL)
+    )
+"""
+_PARK: Final = """
+    UPDATE asyncjobs_job SET status = 500, version = version + 1, completed_at = %s, position = %s, updated_at = %s,
+        claimed_until = NULL, unique_held = NULL, error = %s
+"""
+_PLACE: Final = f"""
+    UPDATE asyncjobs_job SET
+        due_at = CASE WHEN status = 200 THEN COALESCE(due_at, position) ELSE due_at END,
+        claimed_until = CASE WHEN status = 300 THEN COALESCE(claimed_until, position) ELSE claimed_until END,
+        completed_at = CASE WHEN status >= 400 THEN COALESCE(completed_at, position) ELSE completed_at END,
+        position = COALESCE({_SCORE}, position)
+"""
+_LET_GO: Final = "UPDATE asyncjobs_job SET unique_held = NULL"
 
 
 def check(database: Database, *, now: int, fix: bool) -> list[Finding]:
-    return []
+    findings = [finding for ailment in _ailments(now) for finding in _suffering(database, ailment, fix=fix)]
+    findings += [*_orphans(database, fix=fix), *_untagged(database, fix=fix)]
+    return findings + _miscounted(database, fix=fix)
+
+
+class Ailment(NamedTuple):
+    """What may be wrong with one row, and the UPDATE that heals it."""
+
+    code: str
+    message: str
+    damage: str
+    cure: str
+    values: list[Any]
+
+
+def _ailments(now: int) -> list[Ailment]:
+    # A job of unknown status becomes a dead letter, for somebody to look at.
+    error = written("error", JobError(code="JOB_STORE_ERROR", message="the stored status does not exist"))
+    return [
+        Ailment("UNKNOWN_STATUS", "has a status that does not exist", _UNKNOWN, _PARK, [now, now, now, error]),
+        Ailment("MISPLACED", "is not where its times put it", _MISPLACED, _PLACE, []),
+        Ailment("KEY_ASTRAY", "holds a unique key it has no right to", _KEY_ASTRAY, _LET_GO, []),
+    ]
+
+
+def _suffering(database: Database, ailment: Ailment, *, fix: bool) -> Iterator[Finding]:
+    """The jobs with this ailment, each healed if it still has it then."""
+    sql = f"SELECT seq, id FROM asyncjobs_job WHERE {ailment.damage} ORDER BY seq LIMIT {FOUND_LIMIT}"
+    cure = f"{ailment.cure} WHERE seq = %s AND {ailment.damage}"
+    for seq, job_id in _rows(database, sql, []):
+        fixed = fix and _changed(database, cure, [*ailment.values, seq])
+        yield Finding(code=ailment.code, message=f"job {job_id} {ailment.message}", job_id=job_id, fixed=fixed)
+
+
+def _orphans(database: Database, *, fix: bool) -> Iterator[Finding]:
+    sql = f"""
+        SELECT tag.tag, tag.created_at, tag.seq FROM asyncjobs_tag AS tag
+        LEFT JOIN asyncjobs_job AS job ON job.seq = tag.seq AND job.created_at = tag.created_at
+        WHERE job.seq IS NULL LIMIT {FOUND_LIMIT}
+    """
+    for tag, created_at, seq in _rows(database, sql, []):
+        gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
+        fixed = fix and _changed(database, gone, [tag, created_at, seq])
+        yield Finding(code="ASTRAY", message=f"tag {tag!r} is kept for job number {seq}, which is gone", fixed=fixed)
+
+
+def _untagged(database: Database, *, fix: bool) -> Iterator[Finding]:
+    """Jobs that cannot be found by one of their tags."""
+    last = 0
+    sql = "SELECT seq FROM asyncjobs_job WHERE seq > %s AND tags IS NOT NULL ORDER BY seq LIMIT %s"
+    while seqs := [row[0] for row in _rows(database, sql, [last, STEP])]:
+        last = seqs[-1]
+        if database.directly(partial(_missing_tags, seqs=seqs, lock="")):
+            yield from database.atomically(partial(_tag_again, database=database, seqs=seqs, fix=fix))
+
+
+def _tag_again(cursor: Cursor, *, database: Database, seqs: list[int], fix: bool) -> list[Finding]:
+    """Looks once more, at jobs that now cannot come or go."""
+    missing = _missing_tags(cursor, seqs=seqs, lock=database.locked)
+    if fix and missing:
+        sql = "INSERT INTO asyncjobs_tag (tag, created_at, seq) VALUES (%s, %s, %s)"
+        cursor.executemany(sql, [entry for _, entry in missing])
+    return [
+        Finding(
+            code="NOT_INDEXED", message=f"job {job_id} cannot be found by its tag {tag!r}", job_id=job_id, fixed=fix
+        )
+        for job_id, (tag, _, _) in missing
+    ]
+
+
+def _missing_tags(cursor: Cursor, *, seqs: list[int], lock: str) -> list[tuple[str, tuple[str, int, int]]]:
+    sql = f"SELECT id, tags, created_at, seq FROM asyncjobs_job WHERE seq IN ({marks(seqs)}) ORDER BY seq {lock}"
+    cursor.execute(sql, seqs)
+    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in dict.fromkeys(tags_of(row[1]))]
+    if not wanted:
+        return []
+    pairs = ", ".join(["(%s, %s, %s)"] * len(wanted))
+    cursor.execute(
+        f"SELECT tag, created_at, seq FROM asyncjobs_tag WHERE (tag, created_at, seq) IN ({pairs})",
+        [value for _, entry in wanted for value in entry],
+    )
+    there = set(map(tuple, cursor.fetchall()))
+    return [(job_id, entry) for job_id, entry in wanted if entry not in there]
+
+
+_DIFFERENCE: Final = """
+    SELECT queue, status, sum(amount) FROM (
+        SELECT queue, status, count(*) AS amount FROM asyncjobs_job GROUP BY queue, status
+        UNION ALL
+        SELECT queue, status, -sum(amount) FROM asyncjobs_tally GROUP BY queue, status
+    ) AS step GROUP BY queue, status HAVING sum(amount) <> 0
+"""
+
+
+def _miscounted(database: Database, *, fix: bool) -> list[Finding]:
+    """What changes meanwhile changes jobs and tally alike: a difference stays as it is until it is made good."""
+    found = [(queue, status, int(amount)) for queue, status, amount in _rows(database, _DIFFERENCE, [])]
+    if fix and found:
+        rows = [(queue, status, amount, 0, 0) for queue, status, amount in found]
+        database.atomically(lambda cursor: tally.add(cursor, rows))
+    return [
+        Finding(code="MISCOUNTED", message=f"queue {queue!r} has {amount:+d} jobs of status {status}", fixed=fix)
+        for queue, status, amount in found
+    ]
+
+
+def _rows(database: Database, sql: str, values: list[Any]) -> list[Any]:
+    def work(cursor: Cursor) -> list[Any]:
+        cursor.execute(sql, values)
+        rows: list[Any] = cursor.fetchall()
+        return rows
+
+    return database.directly(work)
+
+
+def _changed(database: Database, sql: str, values: list[Any]) -> bool:
+    def work(cursor: Cursor) -> bool:
+        cursor.execute(sql, values)
+        return bool(cursor.rowcount == 1)
+
+    return database.atomically(work)

@@ -22,19 +22,10 @@ def beat(
 ) -> Beat:
     def work(cursor: Cursor) -> Beat:
         leases = clock.tick(cursor, lease)
-        _record(cursor, WorkerRecord(worker, leases.last, about))
+        database.put(cursor, "asyncjobs_worker", WorkerRecord(worker, leases.last, about)._asdict(), key="worker")
         return _extend(cursor, database, worker, held, until=leases.time + lease)
 
     return database.atomically(work)
-
-
-def _record(cursor: Cursor, record: WorkerRecord) -> None:
-    cursor.execute(
-        "UPDATE asyncjobs_worker SET beat_at = %s, about = %s WHERE worker = %s",
-        [record.beat_at, record.about, record.worker],
-    )
-    if cursor.rowcount == 0:
-        cursor.execute("INSERT INTO asyncjobs_worker (worker, beat_at, about) VALUES (%s, %s, %s)", list(record))
 
 
 def _extend(cursor: Cursor, database: Database, worker: str, held: Mapping[str, int], *, until: int) -> Beat:

@@ -1,19 +1,32 @@
 """Queues whose claims are stopped."""
 
+from collections.abc import Sequence
+
+from asyncjobs.domain.job import JobStatus
 from asyncjobs.stores.base import Pause
+from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database
-from asyncjobs.stores.orm.tally import Place, add, pauses
+
+
+def pauses(cursor: Cursor) -> dict[str, Pause]:
+    """All pauses by queue, those that are over too."""
+    cursor.execute("SELECT queue, since, reason, until FROM asyncjobs_pause")
+    return {row[0]: Pause(queue=row[0], since=row[1], reason=row[2], until=row[3]) for row in cursor.fetchall()}
+
+
+def open_queues(cursor: Cursor, queues: Sequence[str], *, now: int) -> list[str]:
+    """These queues without the paused ones, each once."""
+    paused = {queue for queue, pause in pauses(cursor).items() if pause.holds(now)}
+    return [queue for queue in dict.fromkeys(queues) if queue not in paused]
 
 
 def pause(database: Database, pause: Pause) -> None:
+    row = {"queue": pause.queue, "since": pause.since, "reason": pause.reason, "until": pause.until}
+
     def work(cursor: Cursor) -> None:
-        cursor.execute("DELETE FROM asyncjobs_pause WHERE queue = %s", [pause.queue])
-        cursor.execute(
-            "INSERT INTO asyncjobs_pause (queue, since, reason, until) VALUES (%s, %s, %s, %s)",
-            [pause.queue, pause.since, pause.reason, pause.until],
-        )
+        database.put(cursor, "asyncjobs_pause", row, key="queue")
         # The queue is known from now on, even without a job.
-        add(cursor, [(*Place(pause.queue, 100), 0, 0, 0)])
+        tally.add(cursor, [(pause.queue, JobStatus.QUEUED.value, 0, 0, 0)])
 
     database.atomically(work)
 

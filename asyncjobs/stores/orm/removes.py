@@ -1,12 +1,13 @@
 """Removing jobs: one by one, and the finished ones past their time."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.rows import json
+from asyncjobs.stores.orm.rows import tags_of
 
 _COLUMNS = "seq, id, version, queue, status, created_at, tags"
 
@@ -32,23 +33,26 @@ def _remove(cursor: Cursor, rows: Sequence[Any], now: int) -> None:
         return
     cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
     tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
-    tags = [(tag, row[5], row[0]) for row in rows if row[6] for tag in json.loads(row[6])]
+    tags = [(tag, row[5], row[0]) for row in rows for tag in dict.fromkeys(tags_of(row[6]))]
     if tags:
         cursor.executemany("DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s", tags)
 
 
 def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, now: int) -> int:
+    """Removes up to `limit` jobs, a status after the other, each oldest first."""
     removed = 0
     for status in sorted(TERMINAL & before.keys()):
-        removed += database.atomically(lambda cursor: _prune(cursor, database, status, before[status], limit - removed, now))
+        left = limit - removed
+        prune_status = partial(_prune, database=database, past=(status, before[status]), limit=left, now=now)
+        removed += database.atomically(prune_status)
     return removed
 
 
-def _prune(cursor: Cursor, database: Database, status: JobStatus, before: int, limit: int, now: int) -> int:
+def _prune(cursor: Cursor, *, database: Database, past: tuple[int, int], limit: int, now: int) -> int:
     cursor.execute(
         f"SELECT {_COLUMNS} FROM asyncjobs_job WHERE status = %s AND position < %s"
         f" ORDER BY position, seq LIMIT %s {database.unlocked_only}",
-        [int(status), before, limit],
+        [*past, limit],
     )
     rows = cursor.fetchall()
     _remove(cursor, rows, now)

@@ -12,10 +12,10 @@ from asyncjobs.errors import DeserializationError
 COLUMNS: Final = ", ".join(FIELDS)
 JOB_COLUMNS: Final = ", ".join(f"job.{name}" for name in FIELDS)
 STORED: Final = (*FIELDS, "position", "unique_held")
-NUMBERS: Final = frozenset(
-    "version priority status retry_count max_retries due_at created_at started_at completed_at updated_at attempt"
-    " crashes lapses claimed_until timeout_ms unique_until cancel_requested position".split()
-)
+TEXTS: Final = frozenset(
+    {"id", "name", "queue", "worker", "owner", "workflow_id", "unique_key", "unique_held", "unique_while", "payload"}
+    | {"result", "error", "headers", "route_params", "query_params", "retry", "tags", "progress"}
+)  # all others are whole numbers
 
 _STATUSES: Final = {int(status): status for status in JobStatus}
 _STATUS: Final = INDEX["status"]
@@ -26,6 +26,11 @@ json_text = json.JSONEncoder(separators=(",", ":")).encode
 
 def _read_query_params(text: str) -> list[tuple[str, list[str | None]]]:
     return [(key, values) for key, values in json.loads(text)]
+
+
+def tags_of(text: str | None) -> tuple[str, ...]:
+    """The tags in this column."""
+    return () if text is None else tuple(json.loads(text))
 
 
 _WRITERS: Final[dict[str, Callable[[Any], str]]] = {
@@ -43,11 +48,16 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "query_params": _read_query_params,
     "error": lambda text: JobError(**json.loads(text)),
     "retry": lambda text: RetryPolicy.from_json(json.loads(text)),
-    "tags": lambda text: tuple(json.loads(text)),
+    "tags": tags_of,
     "progress": lambda text: Progress(**json.loads(text)),
 }
 _SHAPED: Final = tuple((INDEX[name], write) for name, write in _WRITERS.items())
 _READ: Final = tuple((INDEX[name], read) for name, read in _READERS.items())
+
+
+def postgres_type(name: str) -> str:
+    """How PostgreSQL is to read this column out of JSON."""
+    return f"{name} {'text' if name in TEXTS else 'bigint'}"
 
 
 def written(name: str, value: Any) -> Any:

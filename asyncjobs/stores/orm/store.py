@@ -1,6 +1,7 @@
 """The store itself: which module does what."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from asyncjobs.domain.job import Job, JobStatus
@@ -17,9 +18,10 @@ from asyncjobs.stores.base import (
     Twins,
     WorkerRecord,
 )
-from asyncjobs.stores.orm import adds, claims, fsck, leases, pages, pauses, removes, tally, waits, writes
+from asyncjobs.stores.orm import adds, claims, counts, fsck, leases, pages, pauses, removes, waits, writes
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Database
+from asyncjobs.stores.orm.folding import Folder
 
 
 class OrmStore(Store):
@@ -38,6 +40,7 @@ class OrmStore(Store):
     def __init__(self, *, database: str = "default", clock: Callable[[], int] | None = None) -> None:
         self._database = Database(database)
         self._clock = DatabaseClock(self._database, clock)
+        self._folder = Folder(self._database, self.now)
 
     def now(self) -> int:
         return self._clock.now()
@@ -45,13 +48,29 @@ class OrmStore(Store):
     def add(
         self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
     ) -> list[Job]:
-        return adds.add(self._database, jobs, now=self.now(), limits=limits or {}, twins=twins)
+        stored = adds.add(self._database, jobs, now=self.now(), limits=limits or {}, twins=twins)
+        self._folder.wrote()
+        return stored
 
     def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
-        return claims.claim(self._database, self._clock, queues, worker=worker, limit=limit, lease=lease)
+        jobs = claims.claim(self._database, self._clock, queues, worker=worker, limit=limit, lease=lease)
+        if jobs:
+            self._folder.wrote()
+        return jobs
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
-        return writes.swap(self._database, changes, now=self.now(), get=self.get)
+        written = writes.swap(self._database, changes, now=self.now(), get=self.get)
+        self._folder.wrote()
+        return written
+
+    def exchange(
+        self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
+    ) -> tuple[list[bool], list[Job]]:
+        """Both in one transaction where that saves a commit: PostgreSQL does each in one statement."""
+        both = partial(super().exchange, changes, queues, worker=worker, limit=limit, lease=lease)
+        if self._database.is_postgres:
+            return both()
+        return self._database.atomically(lambda cursor: both())
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         return leases.beat(self._database, self._clock, worker, held, lease=lease, about=about)
@@ -72,10 +91,12 @@ class OrmStore(Store):
         return pages.find(self._database, query)
 
     def counts(self) -> list[QueueCounts]:
-        return tally.counts(self._database, now=self.now())
+        counted, rows = counts.counts(self._database, now=self.now())
+        self._folder.read(rows)
+        return counted
 
     def series(self, minutes: int) -> list[Minute]:
-        return tally.series(self._database, minutes, now=self.now())
+        return counts.series(self._database, minutes, now=self.now())
 
     def workers(self) -> list[WorkerRecord]:
         return leases.workers(self._database, now=self.now())
@@ -91,7 +112,7 @@ class OrmStore(Store):
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         removed = removes.prune(self._database, before, limit=limit, now=self.now())
-        tally.fold(self._database, now=self.now())
+        self._folder.fold()
         return removed
 
     def check(self, *, fix: bool = False) -> list[Finding]:

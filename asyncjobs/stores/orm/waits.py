@@ -3,9 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from asyncjobs.stores.orm.claims import open_queues
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Cursor, Database
+from asyncjobs.stores.orm.pauses import open_queues
 
 FIRST_LOOK_MS = 10
 LONGEST_LOOK_MS = 250

@@ -12,7 +12,7 @@ from asyncjobs.stores.base import Change
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.adds import let_go_of_expired
 from asyncjobs.stores.orm.database import Cursor, Database
-from asyncjobs.stores.orm.rows import NUMBERS, json_text, written
+from asyncjobs.stores.orm.rows import json_text, postgres_type, written
 from asyncjobs.stores.orm.tally import Move, minute_of
 
 Names = tuple[str, ...]
@@ -22,7 +22,7 @@ Key = Literal["keep", "let go", "take"]
 class Delta(NamedTuple):
     """What one change of a batch writes: these columns, and what becomes of the unique key."""
 
-    index: int
+    turn: int
     old: Job
     new: Job
     names: Names
@@ -45,8 +45,9 @@ def swap(
 ) -> list[bool]:
     done: set[int] = set()
     for wave in _waves(changes):
-        deltas = [_delta(index, change, now) for index, change in wave]
-        done |= _write(database, deltas, now)
+        deltas = [delta for delta in (_delta(turn, change, now) for turn, change in wave) if delta.names]
+        if deltas:
+            done |= _write(database, deltas, now)
     stale = [index for index in range(len(changes)) if index not in done]
     if stale:
         stored = get([changes[index].new.id for index in stale])
@@ -64,7 +65,7 @@ def _waves(changes: Sequence[Change]) -> Iterator[list[tuple[int, Change]]]:
     yield from waves.values()
 
 
-def _delta(index: int, change: Change, now: int) -> Delta:
+def _delta(turn: int, change: Change, now: int) -> Delta:
     old, new = change
     names = [
         name
@@ -73,7 +74,7 @@ def _delta(index: int, change: Change, now: int) -> Delta:
     ]
     if old.score != new.score:
         names.append("position")
-    return Delta(index, old, new, tuple(names), _key(old, new, now))
+    return Delta(turn, old, new, tuple(names), _key(old, new, now))
 
 
 def _key(old: Job, new: Job, now: int) -> Key:
@@ -116,14 +117,14 @@ def _write_groups(cursor: Cursor, database: Database, groups: list[list[Delta]],
     for group in groups:
         indexes = _write_group(cursor, group, now)
         done |= indexes
-        _take_keys(cursor, database, [delta for delta in group if delta.index in indexes], now)
+        _take_keys(cursor, database, [delta for delta in group if delta.turn in indexes], now)
     return done
 
 
 def _write_group(cursor: Cursor, group: list[Delta], now: int) -> set[int]:
     names, key = group[0].shape
     rows = [
-        {"index": delta.index, "old_id": delta.new.id, "old_version": delta.old.version, "old_queue": delta.old.queue,
+        {"turn": delta.turn, "old_id": delta.new.id, "old_version": delta.old.version, "old_queue": delta.old.queue,
          "old_status": delta.old.status, **{name: delta.value(name) for name in names}}
         for delta in group
     ]  # fmt: skip
@@ -145,18 +146,18 @@ _COUNTED = """
 @lru_cache(maxsize=256)
 def _update_on_postgres(names: Names, key: Key) -> str:
     """One statement for a whole group: it writes, counts, and answers which rows it found at their version."""
-    columns = ", ".join(f"{name} {'bigint' if name in NUMBERS else 'text'}" for name in names)
+    columns = ", ".join(map(postgres_type, names))
     sets = [f"{name} = new.{name}" for name in names] + (["unique_held = NULL"] if key == "let go" else [])
     return f"""
         WITH changed AS (
             UPDATE asyncjobs_job AS job SET {", ".join(sets)}
             FROM json_to_recordset(%s) AS new (
-                index bigint, old_id text, old_version bigint, old_queue text, old_status bigint, {columns}
+                turn bigint, old_id text, old_version bigint, old_queue text, old_status bigint, {columns}
             )
             WHERE job.id = new.old_id AND job.version = new.old_version
-            RETURNING new.index, new.old_queue, new.old_status, job.queue, job.status
+            RETURNING new.turn, new.old_queue, new.old_status, job.queue, job.status
         ), counted AS ({_COUNTED})
-        SELECT index FROM changed
+        SELECT turn FROM changed
     """
 
 
@@ -164,7 +165,7 @@ def _write_rows(cursor: Cursor, database: Database, deltas: list[Delta], now: in
     done = [delta for delta in deltas if _write_row(cursor, delta)]
     tally.record(cursor, [delta.move for delta in done], now=now)
     _take_keys(cursor, database, done, now)
-    return {delta.index for delta in done}
+    return {delta.turn for delta in done}
 
 
 def _write_row(cursor: Cursor, delta: Delta) -> bool:

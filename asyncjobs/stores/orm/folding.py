@@ -1,0 +1,76 @@
+"""Keeping the tally short: sums take the place of its oldest rows, ended jobs go to their minutes."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from asyncjobs.errors import StoreError
+from asyncjobs.stores.base import SERIES_MINUTES
+from asyncjobs.stores.orm import tally
+from asyncjobs.stores.orm.database import Cursor, Database, marks
+
+FOLD_LIMIT: Final = 1_000  # rows folded at once
+FOLD_ABOVE: Final = 2_000  # rows a reader puts up with
+FOLD_EVERY: Final = 300  # batches one process writes before it folds: fewer rows than one fold takes
+FOLDS: Final = 10  # by one reader, at most
+
+_OLDEST = "SELECT seq, queue, status, amount, ended, at FROM asyncjobs_tally ORDER BY seq LIMIT %s "
+_ADD = "ended = asyncjobs_minute.ended +"
+_ADD_TO_MINUTE: Final = {
+    "postgresql": f"ON CONFLICT (at, queue, status) DO UPDATE SET {_ADD} excluded.ended",
+    "sqlite": f"ON CONFLICT (at, queue, status) DO UPDATE SET {_ADD} excluded.ended",
+    "mysql": f"ON DUPLICATE KEY UPDATE {_ADD} VALUES(ended)",
+}
+
+
+class Folder:
+    """Folds after so many writes, and when a reader finds too much; never in the caller's transaction."""
+
+    def __init__(self, database: Database, now: Callable[[], int]) -> None:
+        self._database = database
+        self._now = now
+        self._writes = 0
+
+    def wrote(self) -> None:
+        """Counts a batch that was written. What was done stays done when folding fails: it is tried again later."""
+        self._writes += 1
+        if self._writes >= FOLD_EVERY and not self._database.is_in_transaction:
+            self._writes = 0
+            with suppress(StoreError):
+                self.fold()
+
+    def read(self, rows: int) -> None:
+        """Takes note of how many rows a reader had to add up."""
+        if rows > FOLD_ABOVE and not self._database.is_in_transaction:
+            with suppress(StoreError):
+                for _ in range(min(FOLDS, rows // FOLD_LIMIT)):
+                    self.fold()
+
+    def fold(self) -> None:
+        self._database.atomically(partial(_fold, database=self._database, now=self._now()))
+
+
+def _fold(cursor: Cursor, *, database: Database, now: int) -> None:
+    cursor.execute(_OLDEST + database.unlocked_only, [FOLD_LIMIT])
+    rows = cursor.fetchall()
+    if not rows:
+        return
+    amounts: Counter[tuple[str, int]] = Counter()
+    ended: Counter[tuple[int, str, int]] = Counter()
+    for _, queue, status, amount, ends, at in rows:
+        amounts[queue, status] += amount
+        ended[at, queue, status] += ends
+    cursor.execute(f"DELETE FROM asyncjobs_tally WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
+    tally.add(cursor, [(*place, amount, 0, 0) for place, amount in sorted(amounts.items())])
+    _add_to_minutes(cursor, database, [(*key, ends) for key, ends in sorted(ended.items()) if ends])
+    cursor.execute("DELETE FROM asyncjobs_minute WHERE at < %s", [now - SERIES_MINUTES * tally.MINUTE_MS])
+
+
+def _add_to_minutes(cursor: Cursor, database: Database, rows: list[tuple[int, str, int, int]]) -> None:
+    if not rows:
+        return
+    values = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
+    sql = f"INSERT INTO asyncjobs_minute (at, queue, status, ended) VALUES {values} {_ADD_TO_MINUTE[database.vendor]}"
+    cursor.execute(sql, [value for row in rows for value in row])
