@@ -66,7 +66,9 @@ def test_a_unique_handler_of_the_longest_name_has_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["x" * 200, "a\0b", "a\nb", "\ud800", lambda *args, **kwargs: 5, lambda *args, **kwargs: "\x1b"], ids=ascii
+    "key",
+    ["x" * 200, "a\0b", "a\nb", "\ud800", lambda *args, **kwargs: 5, lambda *args, **kwargs: "\x1b"],
+    ids=["long", "nul", "newline", "surrogate", "a number", "an escape"],
 )
 def test_a_bad_key_is_refused(key: Any, engine: Engine) -> None:
     with pytest.raises(InvalidJob):
