@@ -79,8 +79,9 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(submissions=st.lists(submissions, min_size=1, max_size=2, unique_by=lambda fields: fields["id"]))
     def add(self, submissions: list[dict[str, Any]]) -> None:
         jobs = [self.submission(**fields) for fields in submissions]
-        for job, answered in zip(jobs, self.store.add(jobs), strict=True):
-            self.model.added(job, answered)
+        pairs = list(zip(jobs, self.store.add(jobs), strict=True))
+        for place, (job, answered) in enumerate(pairs):
+            self.model.added(job, answered, before=pairs[:place])
 
     @rule(queues=st.permutations(QUEUES), only_first=st.booleans(), worker=workers, limit=st.integers(1, 3))
     def claim(self, queues: list[str], only_first: bool, worker: str, limit: int) -> None:  # noqa: FBT001 - drawn

@@ -32,12 +32,15 @@ class Model:
     def of(self, *statuses: JobStatus) -> list[Job]:
         return sorted((job for job in self.jobs.values() if job.status in statuses), key=attrgetter("id"))
 
-    def added(self, job: Job, answered: Job) -> None:
+    def added(self, job: Job, answered: Job, *, before: Sequence[tuple[Job, Job]] = ()) -> None:
+        """`before`: the jobs before it in the same call, and their answers."""
         stored = self.jobs.get(job.id)
         if stored is not None:
             assert answered == stored
         elif answered.id != job.id:
-            assert answered in self._twins(job)
+            of_the_call = [mate for asked, mate in before if asked.unique_key == job.unique_key]
+            assert job.unique_key is not None
+            assert answered in self._twins(job) + of_the_call
         else:
             assert answered == job
             assert self._holder(job.unique_key) is None, "a twin was stored"

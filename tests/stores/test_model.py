@@ -19,6 +19,7 @@ THOROUGH = settings(
     max_examples=200 if IN_CI else 25,
     stateful_step_count=40 if IN_CI else 30,
     deadline=None,
+    phases=[Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
 )
 UNTIL_FOUND = settings(
