@@ -115,7 +115,8 @@ class Job:
     @property
     def score(self) -> int:
         """The time by which the place of this job's status is ordered, claimed, promoted, rescued, pruned and paged."""
-        return _SCORE[self.status](self)
+        score: int = _SCORE[self.status](self)
+        return score
 
     def holds_unique_key(self, now: int) -> bool:
         """Whether a job with the same unique key is a twin of this one."""

@@ -53,7 +53,8 @@ class RetryPolicy:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()})
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+        return cls(**values)
 
 
 def none() -> RetryPolicy:

@@ -14,7 +14,6 @@ from asyncjobs.domain.job import DEFAULTS, INDEX, Job, JobError, JobStatus, Prog
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
 
-
 SEPARATOR: Final = "\x1f"  # between the parts of a list sent or read as one string; JSON text and names have none
 
 
@@ -67,6 +66,22 @@ def _read_tags(text: str) -> tuple[str, ...]:
 _STATUSES: Final = {str(int(status)): status for status in JobStatus}
 
 
+def _policy_text(policy: RetryPolicy) -> str:
+    return _json_text(policy.to_json())
+
+
+def _read_policy(text: str) -> RetryPolicy:
+    return RetryPolicy.from_json(json.loads(text))
+
+
+def _progress_text(progress: Progress) -> str:
+    return _json_text(asdict(progress))
+
+
+def _read_progress(text: str) -> Progress:
+    return Progress(**json.loads(text))
+
+
 class Field(NamedTuple):
     """How one attribute of a job stands in the hash."""
 
@@ -107,16 +122,16 @@ FIELDS: Final = (
     Field("Lapses", "lapses", int, int, always=False),
     Field("ClaimedUntil", "claimed_until", *_TIME, always=False),
     Field("TimeoutMs", "timeout_ms", int, int, always=False),
-    Field("Retry", "retry", lambda policy: _json_text(policy.to_json()), lambda text: RetryPolicy.from_json(json.loads(text)), always=False),
+    Field("Retry", "retry", _policy_text, _read_policy, always=False),
     Field("UniqueKey", "unique_key", always=False, own=True),
     Field("UniqueWhile", "unique_while", always=False),
     Field("UniqueUntil", "unique_until", *_TIME, always=False),
     Field("WorkflowId", "workflow_id", always=False),
     Field("Owner", "owner", always=False),
-    Field("Tags", "tags", lambda tags: _json_text(list(tags)), _read_tags, always=False),
-    Field("Progress", "progress", lambda progress: _json_text(asdict(progress)), lambda text: Progress(**json.loads(text)), always=False, own=True),
+    Field("Tags", "tags", _json_text, _read_tags, always=False),
+    Field("Progress", "progress", _progress_text, _read_progress, always=False, own=True),
     Field("CancelRequested", "cancel_requested", *_TIME, always=False),
-)  # fmt: skip
+)
 BY_ATTRIBUTE: Final = {field.attribute: field for field in FIELDS}
 _READERS: Final = {field.name: (INDEX[field.attribute], field.read) for field in FIELDS}
 

@@ -15,7 +15,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Client = redis.Redis  # answers bytes
 
-_UNAVAILABLE = ("READONLY", "LOADING", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "UNKILLABLE")
+_UNAVAILABLE = (
+    "READONLY",
+    "LOADING",
+    "MISCONF",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "BUSY",
+    "UNKILLABLE",
+)
 
 
 def client_from_url(url: str, *, timeout: float) -> Client:

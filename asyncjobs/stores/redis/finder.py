@@ -1,13 +1,13 @@
 """Pages of jobs: entries of the sorted sets that serve the query, merged, then looked up and filtered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.stores.base import Page, Query
-from asyncjobs.stores.cursor import Cursor
+from asyncjobs.stores.cursor import Cursor, InvalidCursor
 from asyncjobs.stores.redis import connection, keys
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Finder:
 
     def page(self) -> Page:
         """Looks at up to WINDOW entries, a stretch of them in two round trips."""
-        query, found, seen = self._query, [], 0
+        query, seen = self._query, 0
+        found: list[Job] = []
         while True:
             stretch = self._stretch(query.limit + 1)
             jobs = self._store.get([entry.job_id for entry in stretch])
@@ -51,9 +52,9 @@ class Finder:
                 return Page(found, self._cursor.text)
 
     def _stretch(self, count: int) -> list[Entry]:
-        read = self._read_stream if self._query.status == JobStatus.QUEUED else self._read_set
-        lists = [read(source, count) for source in self._sources()]
-        return list(islice(merge(*lists, reverse=not self._query.oldest_first), count))
+        read = self._read_streams if self._query.status == JobStatus.QUEUED else self._read_sets
+        sources = self._sources()
+        return read(sources, count) if sources else []
 
     def _sources(self) -> list[str]:
         """The suffixes of the lists that hold every job of the query, and the fewest others."""
@@ -80,14 +81,12 @@ class Finder:
             if self._query.queue in (None, queue) and self._query.name in (None, name):
                 yield index
 
-    def _read_set(self, source: str, count: int) -> list[Entry]:
+    def _read_sets(self, sources: list[str], count: int) -> list[Entry]:
         after = (self._cursor.score, self._cursor.job_id) if self._cursor else ("", "")
         direction = "up" if self._query.oldest_first else "down"
-        answer = self._store.run_again("find", source, direction, *after, *self._bounds(), count)
-        return [
-            Entry(int(score), job_id.decode(), job_id.decode())
-            for job_id, score in zip(answer[::2], answer[1::2], strict=True)
-        ]
+        answer = self._store.run_again("find", direction, *after, *self._bounds(), count, *sources)
+        ids = (job_id.decode() for job_id in answer[::2])
+        return [Entry(int(score), job_id, job_id) for job_id, score in zip(ids, answer[1::2], strict=True)]
 
     def _bounds(self) -> tuple[str, str]:
         """The scores to look between; only lists by creation time can use the range of it."""
@@ -98,20 +97,24 @@ class Finder:
         return lowest, "+inf" if query.created_to is None else f"({query.created_to}"
 
     @connection.translated
-    def _read_stream(self, source: str, count: int) -> list[Entry]:
-        client, key = self._store.client, self._store.key(source)
-        if self._query.oldest_first:
-            stored = client.xrange(key, self._stream_bound(source, "-"), "+", count)
-        else:
-            stored = client.xrevrange(key, self._stream_bound(source, "+"), "-", count)
-        entries = ((*_parts(entry), fields[b"j"].decode()) for entry, fields in stored)
-        return [Entry(ms, f"{sequence:012d}@{source}", job_id) for ms, sequence, job_id in entries]
+    def _read_streams(self, sources: list[str], count: int) -> list[Entry]:
+        pipeline = self._store.client.pipeline(transaction=False)
+        for source in sources:
+            key = self._store.key(source)
+            if self._query.oldest_first:
+                pipeline.xrange(key, self._stream_bound(source, "-"), "+", count)
+            else:
+                pipeline.xrevrange(key, self._stream_bound(source, "+"), "-", count)
+        lists = [_entries(source, stored) for source, stored in zip(sources, pipeline.execute(), strict=True)]
+        return list(islice(merge(*lists, reverse=not self._query.oldest_first), count))
 
     def _stream_bound(self, source: str, start: str) -> str:
         """Entries of the cursor's own stream go on behind it, those of others on their side of it in the merge."""
         if self._cursor is None:
             return start
         sequence, _, stream = self._cursor.job_id.partition("@")
+        if not sequence.isdecimal():
+            raise InvalidCursor(f"not a cursor of ready jobs: {self._query.after[:80]!r}")
         bound = f"{self._cursor.score}-{int(sequence)}"
         is_beyond = source > stream if self._query.oldest_first else source < stream
         return bound if is_beyond else f"({bound}"
@@ -129,6 +132,10 @@ class Finder:
         )
 
 
-def _parts(entry: bytes) -> tuple[int, int]:
-    ms, _, sequence = entry.partition(b"-")
-    return int(ms), int(sequence)
+def _entries(source: str, stored: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> list[Entry]:
+    return [_entry(source, entry_id, fields[b"j"].decode()) for entry_id, fields in stored]
+
+
+def _entry(source: str, entry_id: bytes, job_id: str) -> Entry:
+    ms, sequence = entry_id.split(b"-")
+    return Entry(int(ms), f"{int(sequence):012d}@{source}", job_id)

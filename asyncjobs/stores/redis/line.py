@@ -13,12 +13,11 @@ class Line(threading.local):
 
     def __init__(self, client: redis.Redis) -> None:
         self._pool = client.connection_pool
-        self._connection: Any = None
-        self._pid = 0
+        self._lent: _Lent | None = None
 
     def ask(self, *command: Any) -> Any:
         """The answer. After a broken connection the next call makes a new one."""
-        connection = self._own()
+        connection = self._connection()
         try:
             connection.send_command(*command)
             return connection.read_response()
@@ -28,12 +27,20 @@ class Line(threading.local):
             connection.disconnect()
             raise
 
-    def _own(self) -> Any:
-        if self._connection is None or self._pid != os.getpid():
-            self._connection = self._pool.get_connection()
-            self._pid = os.getpid()
-        return self._connection
+    def _connection(self) -> Any:
+        if self._lent is None or self._lent.pid != os.getpid():
+            self._lent = _Lent(self._pool)
+        return self._lent.connection
+
+
+class _Lent:
+    """A connection out of a pool, given back when its thread is gone."""
+
+    def __init__(self, pool: Any) -> None:
+        self.pid = os.getpid()
+        self.connection = pool.get_connection()
+        self._pool = pool
 
     def __del__(self) -> None:
-        if self._connection is not None and self._pid == os.getpid():
-            self._pool.release(self._connection)
+        if self.pid == os.getpid():
+            self._pool.release(self.connection)

@@ -13,8 +13,9 @@ from redis.exceptions import NoScriptError
 from asyncjobs.stores.redis.line import Line
 
 LUA: Final = files(__package__) / "lua"
-ENTRIES: Final = frozenset(
-    "add beat check_entries check_group check_jobs check_members claim counts delete find get heal held lapsed prune swap".split()
+ENTRIES: Final = (
+    *("add", "claim", "swap", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune"),
+    *("heal", "check_jobs", "check_members", "check_entries", "check_group"),
 )
 _INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)
 
@@ -62,9 +63,7 @@ def run(line: Line, called: Script, prefix: str, args: Sequence[Any]) -> Any:
         return line.ask("EVAL", called.body, 1, prefix, *args)
 
 
-def run_both(
-    client: Redis, line: Line, prefix: str, calls: Sequence[tuple[Script, Sequence[Any]]]
-) -> list[Any]:
+def run_both(client: Redis, line: Line, prefix: str, calls: Sequence[tuple[Script, Sequence[Any]]]) -> list[Any]:
     """Several scripts in one round trip, in order. The first error is raised, after the ones the server lost ran."""
     pipeline = client.pipeline(transaction=False)
     for called, args in calls:

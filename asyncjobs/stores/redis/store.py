@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-import redis
 from redis import exceptions
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
@@ -52,8 +51,8 @@ class RedisStore(Store):
         timeout: float = 5,
         clock: Callable[[], int] | None = None,
     ) -> None:
-        is_url = isinstance(server, str)
-        self.client = connection.client_from_url(server, timeout=timeout) if is_url else server
+        # redis-py types its answers as str or bytes, now or awaited; ours are bytes, now.
+        self.client: Any = connection.client_from_url(server, timeout=timeout) if isinstance(server, str) else server
         self.prefix = prefix
         self._clock = clock
         self._offset: tuple[float, int] | None = None

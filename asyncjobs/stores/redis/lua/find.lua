@@ -1,34 +1,51 @@
--- The entries of one sorted set on one side of a cursor, in order of (score, id).
--- ARGV: set, 'up' or 'down', score and id of the cursor ('' and '' to begin), lowest and highest score, count.
+-- The entries of several sorted sets on one side of a cursor, merged in order of (score, id).
+-- ARGV: 'up' or 'down', score and id of the cursor ('' and '' to begin), lowest and highest score, count, sets …
 -- Answers id, score by turns.
---- @include keys
-local key, up = prefix .. ARGV[1], ARGV[2] == 'up'
-local score, id, count = ARGV[3], ARGV[4], tonumber(ARGV[7])
+--- @include ranks
+local up, count = ARGV[1] == 'up', tonumber(ARGV[6])
+local STEP = 10
 
--- The rank of the first entry that is not before (score, id): many entries can share a score.
-local function rank_of()
-  local low = redis.call('ZCOUNT', key, '-inf', '(' .. score)
-  local high = low + redis.call('ZCOUNT', key, score, score)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if redis.call('ZRANGE', key, middle, middle)[1] < id then low = middle + 1 else high = middle end
-  end
-  return low
-end
-
-local first = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[5])
-local last = redis.call('ZCOUNT', key, '-inf', ARGV[6]) - 1
-if score ~= '' then
-  local rank = rank_of()
+local function refill(source)
+  local first, last = source.first, source.last
+  if first > last then return end
   if up then
-    local at_cursor = redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')
-    local is_cursor = at_cursor[1] == id and tonumber(at_cursor[2]) == tonumber(score)
-    first = math.max(first, is_cursor and rank + 1 or rank)
+    last = math.min(last, first + STEP - 1)
+    source.items, source.first = redis.call('ZRANGE', source.key, first, last, 'WITHSCORES'), last + 1
   else
-    last = math.min(last, rank - 1)
+    first = math.max(first, last - STEP + 1)
+    source.items, source.last = redis.call('ZREVRANGE', source.key, source.size - 1 - last, source.size - 1 - first, 'WITHSCORES'), first - 1
   end
+  source.at = 1
 end
-if first > last then return {} end
-if up then return redis.call('ZRANGE', key, first, math.min(last, first + count - 1), 'WITHSCORES') end
-return redis.call('ZREVRANGE', key, redis.call('ZCARD', key) - 1 - last,
-  redis.call('ZCARD', key) - 1 - math.max(first, last - count + 1), 'WITHSCORES')
+
+-- Moves to the next entry; a source that is at its end has no id.
+local function advance(source)
+  source.at = source.at + 2
+  if source.at > #source.items then source.items = {}; refill(source) end
+  source.id, source.score = source.items[source.at], tonumber(source.items[source.at + 1])
+end
+
+local function is_before(one, other)
+  if one.score ~= other.score then return (one.score < other.score) == up end
+  return (one.id < other.id) == up
+end
+
+local sources = {}
+for i = 7, #ARGV do
+  local source = open(prefix .. ARGV[i], up, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+  advance(source)
+  if source.id then sources[#sources + 1] = source end
+end
+
+local answer = {}
+while #answer < 2 * count do
+  local best
+  for _, source in ipairs(sources) do
+    if source.id and (not best or is_before(source, best)) then best = source end
+  end
+  if not best then break end
+  answer[#answer + 1] = best.id
+  answer[#answer + 1] = best.items[best.at + 1]
+  advance(best)
+end
+return answer

@@ -1,0 +1,62 @@
+"""`make bench`: measures the stores on servers of its own and prints what it found."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+
+import django
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=20_000, help="jobs per measurement (default: %(default)s)")
+    parser.add_argument("--stores", default="valkey,postgres,sqlite", help="default: %(default)s")
+    parser.add_argument("--stored", default="10000", help="sizes at which reads are measured (default: %(default)s)")
+    parser.add_argument("--delayed", type=int, default=0, help="delayed jobs to drain beside (default: none)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    with ExitStack() as cleanup:
+        for kind in options.stores.split(","):
+            for section, figures in _sections(kind, options, cleanup):
+                _print(kind, section, figures, as_json=options.json)
+
+
+def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Iterator[tuple[str, Iterable[object]]]:
+    from tests.backends import BACKENDS
+    from tests.bench import reads, throughput
+
+    backend = BACKENDS[kind](cleanup)
+    store = backend.open()
+    yield "throughput", throughput.figures(store, options.jobs)
+    if options.delayed:
+        yield "beside delayed jobs", [throughput.beside_delayed(store, options.jobs, options.delayed)]
+    backend.clear()
+    for size in map(int, filter(None, options.stored.split(","))):
+        reads.fill(store, size)
+        yield f"reads, {size:,} jobs stored", reads.figures(store)
+
+
+def _print(kind: str, section: str, figures: Iterable[object], *, as_json: bool) -> None:
+    if not as_json:
+        print(f"\n{kind}: {section}")
+    for figure in figures:
+        name, value, unit, share = figure  # type: ignore[misc]
+        if as_json:
+            print(
+                json.dumps(
+                    {"store": kind, "section": section, "name": name, "value": value, "unit": unit, "share": share}
+                )
+            )
+        else:
+            beside = "" if share is None else f"  {share:.2f} ×"
+            print(f"  {name:<44}{value:>12,.{0 if value > 100 else 2}f} {unit}{beside}")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
