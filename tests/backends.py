@@ -6,8 +6,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-import redis
-
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
 from tests import servers
@@ -60,7 +58,7 @@ class OrmBackend(Backend):
 
 
 class RedisBackend(Backend):
-    def __init__(self, client: "redis.Redis[bytes]", cleanup: ExitStack) -> None:
+    def __init__(self, client: Any, cleanup: ExitStack) -> None:
         self.prefix = f"aet{os.getpid()}"
         self.client = client
         cleanup.callback(client.close)
@@ -95,6 +93,12 @@ def _fake_client(cleanup: ExitStack) -> Any:
     return fakeredis.FakeRedis(protocol=2)
 
 
+def _client(url: str) -> Any:
+    from asyncjobs.stores.redis.connection import client_from_url
+
+    return client_from_url(url, timeout=20)
+
+
 _SERVERS: dict[str, Callable[[], dict[str, Any]]] = {
     "sqlite": dict,
     "postgres": servers.postgres_settings,
@@ -106,7 +110,7 @@ BACKENDS: dict[str, Callable[[ExitStack], Backend]] = {
     "postgres": lambda cleanup: OrmBackend("postgres", cleanup),
     "mariadb": lambda cleanup: OrmBackend("mariadb", cleanup),
     "fakeredis": lambda cleanup: RedisBackend(_fake_client(cleanup), cleanup),
-    "valkey": lambda cleanup: RedisBackend(redis.Redis.from_url(servers.valkey_url()), cleanup),
-    "redis7": lambda cleanup: RedisBackend(redis.Redis.from_url(servers.redis_url()), cleanup),
+    "valkey": lambda cleanup: RedisBackend(_client(servers.valkey_url()), cleanup),
+    "redis7": lambda cleanup: RedisBackend(_client(servers.redis_url()), cleanup),
 }
 KINDS = tuple(BACKENDS)
