@@ -198,9 +198,10 @@ def test_async_fronts_do_the_same(engine: Engine) -> None:
 
 def test_arguments_are_checked_at_submission(engine: Engine) -> None:
     untyped: Any = add
-    for call in (lambda: untyped.submit(), lambda: untyped.submit(1, 2, 3), lambda: untyped.submit(1, c=1)):
+    wrong: list[tuple[tuple[int, ...], dict[str, int]]] = [((), {}), ((1, 2, 3), {}), ((1,), {"c": 1})]
+    for args, kwargs in wrong:
         with pytest.raises(InvalidArguments, match=r"tests.test_registry.add: "):
-            call()
+            untyped.submit(*args, **kwargs)
     assert submitted() == []
 
 

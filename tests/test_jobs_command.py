@@ -1,0 +1,362 @@
+"""`manage.py jobs`: what operators see, change, and script against."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from asyncjobs import Engine, JobStatus
+from asyncjobs.conf import Conf
+from asyncjobs.current import exchange_engine
+from asyncjobs.domain.job import FIELDS, RetryPolicy
+from asyncjobs.management.commands.jobs import Command
+from asyncjobs.management.printing import safe, span
+from asyncjobs.stores.base import Finding, Store
+from asyncjobs.stores.memory import MemoryStore
+from tests.backends import Backend
+from tests.clock import Clock
+from tests.scene import BOOM, Scene
+
+NOW = "2025-10-09T08:53:20.000Z"
+
+
+@dataclass
+class Ran:
+    """What a command wrote, and how it exited."""
+
+    out: str
+    err: str
+    code: int
+
+    @property
+    def document(self) -> Any:
+        assert self.out.isascii()
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+
+def jobs(*args: str) -> Ran:
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command("jobs", *args, stdout=out, stderr=err, no_color=True)
+    except CommandError as error:
+        return Ran(out.getvalue(), f"{err.getvalue()}{error}", error.returncode)
+    except SystemExit as exit:
+        assert isinstance(exit.code, int)
+        return Ran(out.getvalue(), err.getvalue(), exit.code)
+    return Ran(out.getvalue(), err.getvalue(), 0)
+
+
+@pytest.fixture
+def scene(clock: Clock) -> Scene:
+    return Scene(MemoryStore(clock=clock), clock)
+
+
+@pytest.fixture(autouse=True)
+def engine(scene: Scene) -> Iterator[Engine]:
+    engine = Engine(scene.store, Conf())
+    before = exchange_engine(engine)
+    yield engine
+    exchange_engine(before)
+
+
+def listed(*args: str) -> list[str]:
+    return [job["id"] for job in jobs("list", "--json", *args).document["jobs"]]
+
+
+def test_list_shows_the_newest_first(scene: Scene) -> None:
+    old = scene.add(name="mail.send", queue="mail")
+    scene.clock.advance(90_000)
+    new = scene.add()
+    head, first, second = jobs("list").out.splitlines()
+    assert head.split() == ["ID", "STATUS", "QUEUE", "NAME", "CREATED"]
+    assert first.split() == [new.id, "QUEUED", "default", "tests.echo", "0ms", "ago"]
+    assert second.split() == [old.id, "QUEUED", "mail", "mail.send", "1m", "ago"]
+    assert listed("--oldest-first") == [old.id, new.id]
+
+
+def test_list_says_what_one_wants_to_know(scene: Scene) -> None:
+    scene.delayed(120_000)
+    scene.put(scene.delayed(120_000))
+    scene.put(scene.delayed(120_000, retry_count=2))
+    scene.started()
+    scene.failed()
+    lines = [line.split("ago", 1)[1].strip() for line in jobs("list").out.splitlines()[1:]]
+    assert sorted(lines) == ["BOOM: it broke", "due in 2m", "on w1", "retry 2 in 2m"]
+
+
+def test_an_empty_list_is_no_failure() -> None:
+    assert jobs("list") == Ran("No jobs.\n", "", 0)
+    assert jobs("list", "--json").document == {"jobs": [], "next": ""}
+    assert jobs("counts") == Ran("No queues.\n", "", 0)
+
+
+def test_every_filter_filters(scene: Scene) -> None:
+    scene.clock.advance(-3_600_000)
+    wanted = scene.failed(name="a", queue="q", owner="ada", tags=("t",))
+    scene.clock.advance(3_600_000)
+    scene.add()
+    for filters in (
+        ["--status", "failed"],
+        ["--status", "FAILED"],
+        ["--queue", "q"],
+        ["--name", "a"],
+        ["--owner", "ada"],
+        ["--tag", "t"],
+        ["--created-before", "30m"],
+        ["--created-before", "2025-10-09T08:00:00+00:00"],
+        ["--created-after", "2h", "--created-before", "2025-10-09T08:53:00Z"],
+    ):
+        assert listed(*filters) == [wanted.id], filters
+    assert len(listed("--created-after", "1d")) == 2
+    assert listed("--name", "a", "--queue", "default") == []
+
+
+def test_pages_follow_each_other(scene: Scene) -> None:
+    ids = [scene.add(created_at=number).id for number in range(5)]
+    first = jobs("list", "--limit", "2")
+    assert len(first.out.splitlines()) == 3
+    cursor = first.err.strip().removeprefix("There are more: --after ")
+    assert listed("--limit", "2", "--after", cursor) == [ids[2], ids[1]]
+    page = jobs("list", "--limit", "4", "--json").document
+    assert listed("--after", page["next"]) == [ids[0]]
+
+
+def test_show_tells_all_of_a_job(scene: Scene) -> None:
+    job = scene.failed(payload='{"args":["é"],"kwargs":{}}', retry=RetryPolicy(), owner="ada")
+    document = jobs("show", job.id, "--json").document
+    assert list(document) == list(FIELDS)
+    assert (document["status"], document["created_at"], document["payload"]) == ("FAILED", NOW, job.payload)
+    assert document["error"]["code"] == BOOM.code
+    assert document["retry"]["kind"] == "exponential"
+    text = jobs("show", job.id.upper()).out
+    assert f"created_at    {NOW} (0ms ago)" in " ".join(text.split(" "))
+    assert "owner         ada" in text
+    assert "cancel_requested" not in text
+
+
+def test_counts_show_every_queue(scene: Scene, engine: Engine) -> None:
+    scene.failed(queue="mail")
+    scene.add(queue="mail")
+    scene.clock.advance(5_000)
+    engine.pause("mail", reason="upgrade", until=3_600)
+    scene.add(queue="web")
+    head, mail, web = jobs("counts").out.splitlines()
+    assert head.split() == ["QUEUE", *(status.name for status in JobStatus), "OLDEST"]
+    assert mail.split() == [
+        *("mail", "1", "0", "0", "0", "0", "1", "0", "5s"),
+        *("paused", "until", "2025-10-09T09:53:25.000Z:", "upgrade"),
+    ]
+    assert web.split() == ["web", "1", "0", "0", "0", "0", "0", "0", "0ms"]
+    [only] = jobs("counts", "--queue", "mail", "--json").document["queues"]
+    assert (only["queue"], only["counts"]["FAILED"], only["oldest_at"]) == ("mail", 1, NOW)
+    assert only["pause"]["reason"] == "upgrade"
+
+
+def test_cancel_takes_ids(scene: Scene, engine: Engine) -> None:
+    second, first = scene.started(), scene.add()
+    assert jobs("cancel", first.id, second.id, "--reason", "over") == Ran("cancel: 2 jobs\n", "", 0)
+    canceled = engine.get(first.id)
+    assert canceled.error is not None
+    assert canceled.error.message == "over"
+    assert engine.get(second.id).cancel_requested is not None
+
+
+def test_what_fails_is_told_job_by_job(scene: Scene) -> None:
+    done, fine, gone = scene.completed(), scene.add(), "00000000-0000-4000-8000-000000000000"
+    ran = jobs("cancel", done.id, fine.id, gone, "nonsense")
+    assert (ran.out, ran.code) == ("cancel: 1 job\n", 1)
+    assert [line.split("]")[0] for line in ran.err.splitlines()] == [
+        "[INVALID_TRANSITION",
+        "[JOB_NOT_FOUND",
+        "[INVALID_JOB_ID",
+    ]
+    document = jobs("delete", gone, fine.id, "--json").document
+    assert (document["verb"], document["done"], document["skipped"]) == ("delete", 1, 0)
+    assert document["errors"] == [{"id": gone, "code": "JOB_NOT_FOUND", "message": f"there is no job {gone}"}]
+
+
+def test_cancel_retry_and_delete_take_filters(scene: Scene, engine: Engine) -> None:
+    for _ in range(3):
+        scene.failed(queue="mail")
+    scene.add(queue="web")
+    assert jobs("retry", "--queue", "mail", "--limit", "2") == Ran("retry: 2 jobs\n", "", 0)
+    assert jobs("cancel", "--queue", "mail", "--yes", "--json").document["done"] == 2
+    assert jobs("delete", "--queue", "mail", "--yes") == Ran("delete: 3 jobs\n", "", 0)
+    assert jobs("delete", "--all", "--yes") == Ran("delete: 1 job\n", "", 0)
+
+
+def test_nothing_matched_is_a_failure() -> None:
+    for verb in ("cancel", "retry", "delete"):
+        ran = jobs(verb, "--queue", "none", *["--yes"] * (verb != "retry"))
+        assert (ran.out, ran.code) == (f"{verb}: 0 jobs\n", 1)
+
+
+@pytest.mark.parametrize("args", [["cancel", "--all"], ["delete", "--queue", "default"], ["purge", "default"]])
+def test_without_a_terminal_much_must_be_confirmed_by_a_flag(scene: Scene, args: list[str]) -> None:
+    job = scene.add()
+    ran = jobs(*args)
+    assert (ran.out, ran.code) == ("", 2)
+    assert ran.err.endswith("Confirm with --yes.")
+    assert scene.stored(job) == job
+
+
+@pytest.mark.parametrize(("reply", "code"), [("y\n", 0), ("YES\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
+def test_at_a_terminal_it_asks(scene: Scene, reply: str, code: int) -> None:
+    job = scene.add()
+    with mock.patch("sys.stdin", io.StringIO(reply)) as stdin:
+        stdin.isatty = lambda: True  # type: ignore[method-assign]
+        ran = jobs("purge", "default")
+    assert ran.code == code
+    assert ran.err.startswith("This removes every job of queue default that has not started. Go on? [y/N]")
+    assert scene.is_gone(job) == (code == 0)
+
+
+def test_purge_empties_a_queue(scene: Scene) -> None:
+    scene.add()
+    assert jobs("purge", "default", "--yes", "--json").document["done"] == 1
+    assert jobs("purge", "default", "--yes") == Ran("purge: 0 jobs\n", "", 0)
+
+
+def test_pause_and_resume(engine: Engine, scene: Scene) -> None:
+    assert jobs("pause", "mail", "--until", "2h", "--reason", "upgrade").out == (
+        "Paused mail until 2025-10-09T10:53:20.000Z.\n"
+    )
+    [counts] = engine.counts()
+    assert counts.pause is not None
+    assert (counts.pause.reason, counts.pause.until) == ("upgrade", scene.clock() + 7_200_000)
+    assert jobs("resume", "mail") == Ran("Resumed mail.\n", "", 0)
+    assert jobs("resume", "mail") == Ran("It was not paused.\n", "", 1)
+    assert jobs("pause", "mail", "--json").document == {"queue": "mail", "until": None}
+
+
+def test_check_is_silent_success_or_says_what_it_found(scene: Scene) -> None:
+    assert jobs("check") == Ran("All jobs and indexes agree.\n", "", 0)
+    broken = Finding(code="ASTRAY", message="job 1 is astray", job_id="1")
+    healed = Finding(code="ASTRAY", message="job 2 was astray", job_id="2", fixed=True)
+    with mock.patch.object(scene.store, "check", side_effect=lambda fix: [healed] if fix else [broken, healed]):
+        assert jobs("check") == Ran("found ASTRAY: job 1 is astray\nhealed ASTRAY: job 2 was astray\n", "", 1)
+        assert jobs("check", "--fix") == Ran("healed ASTRAY: job 2 was astray\n", "", 0)
+        found = jobs("check", "--json")
+    assert found.code == 1
+    assert found.document["findings"][0] == {
+        "code": "ASTRAY",
+        "message": "job 1 is astray",
+        "job_id": "1",
+        "fixed": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [],
+        ["nonsense"],
+        ["show"],
+        ["show", "nonsense"],
+        ["list", "--status", "done"],
+        ["list", "--limit", "0"],
+        ["list", "--limit", "1001"],
+        ["list", "--limit", "²"],
+        ["list", "--after", "nonsense"],
+        ["list", "--created-after", "yesterday"],
+        ["list", "--created-after", "9999999d"],
+        ["list", "--nonsense"],
+        ["cancel"],
+        ["cancel", "--all", "00000000-0000-4000-8000-000000000000"],
+        ["retry", "--queue", "q", "00000000-0000-4000-8000-000000000000"],
+        ["delete", "--limit", "5"],
+        ["pause", "a b"],
+        ["pause", "q", "--until", "nonsense"],
+        ["purge", "*", "--yes"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_told_apart(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        Command().run_from_argv(["manage.py", "jobs", *args])
+    shown = capsys.readouterr()
+    assert exited.value.code == 2
+    assert (shown.out, bool(shown.err)) == ("", True)
+
+
+def test_a_verb_that_does_not_fit_the_status_is_one_line(scene: Scene) -> None:
+    ran = jobs("cancel", "--status", "completed", "--yes")
+    assert ran.code == 1
+    assert ran.err == (
+        "[WRONG_STATUS] this can be done to jobs that are WAITING, SCHEDULED, QUEUED, IN_PROGRESS, and not COMPLETED"
+    )
+
+
+def test_hostile_text_does_not_reach_the_terminal(scene: Scene) -> None:
+    job = scene.add(name="\x1b[2J\u202eevil\u2066\x07", owner="\x9b31m", payload='"\x1b]0;x\x07"')
+    for ran in (jobs("list"), jobs("show", job.id), jobs("list", "--json"), jobs("cancel", "\x1b[2J")):
+        assert all(char.isprintable() or char == "\n" for char in ran.out + ran.err)
+    assert "\\x1b[2J\\u202eevil\\u2066\\x07" in jobs("list").out
+    assert safe("naïve ünïcode 漢字") == "naïve ünïcode 漢字"
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(0, "0ms"), (999, "999ms"), (1_000, "1s"), (60_000, "1m"), (7_200_000, "2h"), (10**9, "11d")]
+)
+def test_durations_are_short(ms: int, text: str) -> None:
+    assert span(ms) == text
+
+
+def test_the_shell_sees_exit_codes_and_one_line_errors(tmp_path: Path) -> None:
+    settings = tmp_path / "scratch.py"
+    settings.write_text(
+        "from project.settings import *\nASYNCJOBS = {'STORE': 'memory'}\nASYNCJOBS_DEMO = None\n"
+        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
+        "DJANGO_SETTINGS_MODULE": "scratch",
+        "PYTHONWARNINGS": "error",
+    }
+
+    def run(*args: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "django", "jobs", *args]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return ran.returncode, ran.stderr
+
+    assert run("list", "--settings", "scratch", "--no-color", "--traceback", "-v", "0") == (0, "")
+    code, error = run("show", "00000000-0000-4000-8000-000000000000")
+    assert code == 1
+    assert error == "CommandError: [JOB_NOT_FOUND] there is no job 00000000-0000-4000-8000-000000000000\n"
+    assert run("show", "nonsense")[0] == 2
+    assert run("list", "--status", "done")[0] == 2
+    assert run("purge", "default")[0] == 2
+
+
+def test_every_verb_works_on_every_store(store: Store, backend: Backend, clock: Clock) -> None:
+    exchange_engine(Engine(store, Conf(database=getattr(backend, "alias", "default"))))
+    scene = Scene(store, clock)
+    scene.failed()
+    job = scene.add()
+    for args in (
+        ["list"],
+        ["show", job.id],
+        ["counts"],
+        ["cancel", job.id],
+        ["retry", "--all"],
+        ["delete", job.id],
+        ["purge", "default", "--yes"],
+        ["pause", "default"],
+        ["resume", "default"],
+        ["check", "--fix"],
+    ):
+        ran = jobs(*args, "--json")
+        assert ran.code == 0, ran
+        assert ran.document
