@@ -143,6 +143,19 @@ class PauseRecord(models.Model):
         return f"{self.queue}: {self.reason}"
 
 
+class LimitRecord(models.Model):
+    """How many unstarted jobs a queue takes. Those who add to it wait for each other at this row."""
+
+    queue = ExactCharField(max_length=LONGEST, primary_key=True)
+    most = models.BigIntegerField()
+
+    class Meta:
+        db_table = "asyncjobs_limit"
+
+    def __str__(self) -> str:
+        return f"{self.queue} {self.most}"
+
+
 class WorkerRecord(models.Model):
     """What a worker last said of itself."""
 

@@ -56,6 +56,16 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="LimitRecord",
+            fields=[
+                ("queue", asyncjobs.columns.ExactCharField(max_length=255, primary_key=True, serialize=False)),
+                ("most", models.BigIntegerField()),
+            ],
+            options={
+                "db_table": "asyncjobs_limit",
+            },
+        ),
+        migrations.CreateModel(
             name="TagRecord",
             fields=[
                 (

@@ -42,6 +42,7 @@ class _Addition:
         self.first = _first_of_keys(jobs, now)
 
     def run(self, limits: Mapping[str, int], twins: Twins) -> list[Job]:
+        self._queue_up(limits)
         let_go_of_expired(self.cursor, self.first, now=self.now)
         followers = [job for job in self.jobs if self._leader(job).id != job.id]
         self._answer_stored(job.id for job in followers)
@@ -52,6 +53,11 @@ class _Addition:
             self._refuse_twins()
         self._refuse_overflow(limits)
         return [self.answers[job.id] for job in self.jobs]
+
+    def _queue_up(self, limits: Mapping[str, int]) -> None:
+        """Waits for other transactions that add to a queue of limited depth: what they add counts, if they commit."""
+        for queue in sorted({job.queue for job in self.jobs} & limits.keys()):
+            self.database.put(self.cursor, "asyncjobs_limit", {"queue": queue, "most": limits[queue]}, key="queue")
 
     def _leader(self, job: Job) -> Job:
         """The first job of this call with the same unique key."""

@@ -8,20 +8,17 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from asyncjobs.domain.job import JobError, JobStatus
+from asyncjobs.domain.job import FIELDS, JobError, JobStatus
 from asyncjobs.stores.base import Finding
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.rows import tags_of, written
+from asyncjobs.stores.orm.rows import score_of, tags_of, written
 
 FOUND_LIMIT: Final = 1_000  # findings of one sort in one check
 STEP: Final = 1_000  # jobs whose tags are looked at together
 
 _STATUSES: Final = ", ".join(str(int(status)) for status in JobStatus)
-_SCORE: Final = """
-    CASE status WHEN 100 THEN COALESCE(due_at, created_at) WHEN 150 THEN created_at
-        WHEN 200 THEN due_at WHEN 300 THEN claimed_until ELSE completed_at END
-"""
+_SCORE: Final = score_of({name: name for name in FIELDS})
 _UNKNOWN: Final = f"status NOT IN ({_STATUSES})"
 _MISPLACED: Final = f"status IN ({_STATUSES}) AND (position <> {_SCORE} OR {_SCORE} IS NULL)"
 _KEY_ASTRAY: Final = """

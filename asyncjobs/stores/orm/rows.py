@@ -1,7 +1,7 @@
 """Between a `Job` and its row. What has a shape is JSON text; NULL is None, and no tags."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -53,6 +53,14 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
 }
 _SHAPED: Final = tuple((INDEX[name], write) for name, write in _WRITERS.items())
 _READ: Final = tuple((INDEX[name], read) for name, read in _READERS.items())
+
+
+def score_of(columns: Mapping[str, str]) -> str:
+    """`Job.score` as SQL over these columns or expressions, by field."""
+    return (
+        "CASE {status} WHEN 100 THEN COALESCE({due_at}, {created_at}) WHEN 150 THEN {created_at}"
+        " WHEN 200 THEN {due_at} WHEN 300 THEN {claimed_until} ELSE {completed_at} END"
+    ).format_map(columns)
 
 
 def postgres_type(name: str) -> str:

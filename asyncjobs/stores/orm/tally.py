@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from asyncjobs.domain.job import TERMINAL, Job
+from asyncjobs.domain.job import Job
 from asyncjobs.stores.orm.database import Cursor
 
 MINUTE_MS: Final = 60_000
@@ -29,11 +29,6 @@ class Move(NamedTuple):
     old: Place | None
     new: Place | None
 
-    @property
-    def is_end(self) -> bool:
-        old, new = self
-        return old is not None and old.status not in TERMINAL and new is not None and new.status in TERMINAL
-
 
 def place_of(job: Job) -> Place:
     return Place(job.queue, int(job.status))
@@ -43,17 +38,17 @@ def minute_of(now: int) -> int:
     return now // MINUTE_MS * MINUTE_MS
 
 
-def record(cursor: Cursor, moves: Iterable[Move], *, now: int) -> None:
-    """Counts these moves."""
+def record(cursor: Cursor, moves: Iterable[Move], *, ended: Iterable[Place] = (), now: int) -> None:
+    """Counts these moves, and the jobs that ended in these places."""
     amounts: Counter[Place] = Counter()
-    ended: Counter[Place] = Counter()
     for move, jobs in Counter(moves).items():
         if move.old is not None:
             amounts[move.old] -= jobs
         if move.new is not None:
             amounts[move.new] += jobs
-            ended[move.new] += jobs if move.is_end else 0
-    add(cursor, [(*place, amount, ended[place], minute_of(now)) for place, amount in amounts.items()])
+    ends = Counter(ended)
+    places = amounts.keys() | ends.keys()
+    add(cursor, [(*place, amounts[place], ends[place], minute_of(now)) for place in places])
 
 
 def add(cursor: Cursor, rows: list[Row]) -> None:

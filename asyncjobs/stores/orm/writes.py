@@ -1,9 +1,9 @@
-"""Writing changes: each over the version it was made from, a batch with as few statements as the database allows."""
+"""Writing changes: each over the version it was made from, only the fields it changes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Final, Literal, NamedTuple
 
 from django.db import IntegrityError, transaction
 
@@ -11,16 +11,18 @@ from asyncjobs.domain.job import FIELDS, Job, values_of
 from asyncjobs.stores.base import Change
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.adds import let_go_of_expired
-from asyncjobs.stores.orm.database import Cursor, Database
-from asyncjobs.stores.orm.rows import json_text, postgres_type, written
-from asyncjobs.stores.orm.tally import Move, minute_of
+from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
+from asyncjobs.stores.orm.tally import Move, Place, minute_of
 
 Names = tuple[str, ...]
 Key = Literal["keep", "let go", "take"]
 
+_ORDERING: Final = frozenset({"status", "due_at", "created_at", "claimed_until", "completed_at"})
+
 
 class Delta(NamedTuple):
-    """What one change of a batch writes: these columns, and what becomes of the unique key."""
+    """What one change of a batch writes: these fields, and what becomes of the unique key."""
 
     turn: int
     old: Job
@@ -29,52 +31,36 @@ class Delta(NamedTuple):
     key: Key
 
     @property
-    def shape(self) -> tuple[Names, Key]:
-        return self.names, self.key
+    def end(self) -> Place | None:
+        """Where the job is counted among those that ended."""
+        return tally.place_of(self.new) if self.new.is_terminal and not self.old.is_terminal else None
 
-    def value(self, name: str) -> Any:
-        return self.new.score if name == "position" else written(name, getattr(self.new, name))
-
-    @property
-    def move(self) -> Move:
-        return Move(tally.place_of(self.old), tally.place_of(self.new))
+    def applied_to(self, stored: Job) -> Job:
+        return stored.replace(**{name: getattr(self.new, name) for name in self.names})
 
 
 def swap(
     database: Database, changes: Sequence[Change], *, now: int, get: Callable[[Sequence[str]], list[Job | None]]
 ) -> list[bool]:
     done: set[int] = set()
-    for wave in _waves(changes):
-        deltas = [delta for delta in (_delta(turn, change, now) for turn, change in wave) if delta.names]
-        if deltas:
-            done |= _write(database, deltas, now)
-    stale = [index for index in range(len(changes)) if index not in done]
-    if stale:
-        stored = get([changes[index].new.id for index in stale])
-        done |= {index for index, job in zip(stale, stored, strict=True) if _is_stored(job, changes[index])}
-    return [index in done for index in range(len(changes))]
-
-
-def _waves(changes: Sequence[Change]) -> Iterator[list[tuple[int, Change]]]:
-    """The changes in their order, parted so that none has two changes of one job."""
-    waves: defaultdict[int, list[tuple[int, Change]]] = defaultdict(list)
-    seen: defaultdict[str, int] = defaultdict(int)
-    for index, change in enumerate(changes):
-        waves[seen[change.new.id]].append((index, change))
-        seen[change.new.id] += 1
-    yield from waves.values()
+    for wave in _waves([_delta(turn, change, now) for turn, change in enumerate(changes)]):
+        write = _write_on_postgres if database.is_postgres else _write
+        done |= write(database, wave, now)
+        stale = [delta for delta in wave if delta.turn not in done]
+        stored = get([delta.new.id for delta in stale]) if stale else []
+        # What is stored as it would be after the change has been written before: the answer was lost.
+        done |= {delta.turn for delta, job in zip(stale, stored, strict=True) if job and delta.applied_to(job) == job}
+    return [turn in done for turn in range(len(changes))]
 
 
 def _delta(turn: int, change: Change, now: int) -> Delta:
     old, new = change
-    names = [
+    names = tuple(
         name
         for name, before, after in zip(FIELDS, values_of(old), values_of(new), strict=True)
         if before is not after and before != after
-    ]
-    if old.score != new.score:
-        names.append("position")
-    return Delta(turn, old, new, tuple(names), _key(old, new, now))
+    )
+    return Delta(turn, old, new, names, _key(old, new, now))
 
 
 def _key(old: Job, new: Job, now: int) -> Key:
@@ -85,59 +71,95 @@ def _key(old: Job, new: Job, now: int) -> Key:
     return "keep" if old.holds_unique_key(now) and old.unique_key == new.unique_key else "take"
 
 
-def _is_stored(stored: Job | None, change: Change) -> bool:
-    """Whether this change has been written before."""
-    return stored is not None and all(
-        getattr(stored, name) == after
-        for name, before, after in zip(FIELDS, values_of(change.old), values_of(change.new), strict=True)
-        if before != after
-    )
+def _waves(deltas: Iterable[Delta]) -> Iterator[list[Delta]]:
+    """The deltas in their order, parted so that none has two of one job."""
+    waves: defaultdict[int, list[Delta]] = defaultdict(list)
+    seen: defaultdict[str, int] = defaultdict(int)
+    for delta in deltas:
+        waves[seen[delta.new.id]].append(delta)
+        seen[delta.new.id] += 1
+    yield from waves.values()
 
 
 def _write(database: Database, deltas: list[Delta], now: int) -> set[int]:
-    """The indexes of those written."""
-    if not database.is_postgres:
-        return database.atomically(lambda cursor: _write_rows(cursor, database, deltas, now))
+    """The turns of those written, in one transaction: row by row, over rows that are locked."""
+    return database.atomically(partial(_write_rows, database=database, deltas=deltas, now=now))
+
+
+def _write_rows(cursor: Cursor, *, database: Database, deltas: list[Delta], now: int) -> set[int]:
+    sql = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE id IN ({marks(deltas)}) ORDER BY seq {database.locked}"
+    cursor.execute(sql, [delta.new.id for delta in deltas])
+    stored = {job.id: job for job in map(job_of, cursor.fetchall())}
+    fresh = [delta for delta in deltas if delta.new.id in stored and stored[delta.new.id].version == delta.old.version]
+    done = [(delta, stored[delta.new.id]) for delta in fresh if _write_row(cursor, delta, stored[delta.new.id])]
+    moves = [Move(tally.place_of(job), tally.place_of(delta.applied_to(job))) for delta, job in done]
+    tally.record(cursor, moves, ended=[delta.end for delta, _ in done if delta.end], now=now)
+    _take_keys(cursor, database, [delta for delta, _ in done], now)
+    return {delta.turn for delta, _ in done}
+
+
+def _write_row(cursor: Cursor, delta: Delta, stored: Job) -> bool:
+    if not delta.names:
+        return True
+    values = [written(name, getattr(delta.new, name)) for name in delta.names]
+    if _ORDERING.intersection(delta.names):
+        values.append(delta.applied_to(stored).score)
+    cursor.execute(_update(delta.names, delta.key), [*values, delta.new.id, delta.old.version])
+    return bool(cursor.rowcount == 1)
+
+
+@lru_cache(maxsize=256)
+def _update(names: Names, key: Key) -> str:
+    columns = [*names, "position"] if _ORDERING.intersection(names) else names
+    sets = [f"{name} = %s" for name in columns] + (["unique_held = NULL"] if key == "let go" else [])
+    return f"UPDATE asyncjobs_job SET {', '.join(sets)} WHERE id = %s AND version = %s"
+
+
+def _write_on_postgres(database: Database, deltas: list[Delta], now: int) -> set[int]:
+    """The turns of those written: one statement for all that write the same fields."""
     groups = _groups(deltas)
     if len(groups) == 1 and deltas[0].key != "take":
-        return database.directly(lambda cursor: _write_group(cursor, deltas, now))
-    return database.atomically(lambda cursor: _write_groups(cursor, database, groups, now))
+        return database.directly(partial(_write_group, group=groups[0], now=now))
+    return database.atomically(partial(_write_groups, database=database, groups=groups, now=now))
 
 
 def _groups(deltas: list[Delta]) -> list[list[Delta]]:
-    """Those that write the same columns together; unique keys are let go before others are taken."""
+    """Unique keys are let go before others are taken."""
     groups: defaultdict[tuple[Names, Key], list[Delta]] = defaultdict(list)
     for delta in deltas:
-        groups[delta.shape].append(delta)
+        groups[delta.names, delta.key].append(delta)
     return sorted(groups.values(), key=lambda group: group[0].key == "take")
 
 
-def _write_groups(cursor: Cursor, database: Database, groups: list[list[Delta]], now: int) -> set[int]:
+def _write_groups(cursor: Cursor, *, database: Database, groups: list[list[Delta]], now: int) -> set[int]:
     done: set[int] = set()
     for group in groups:
-        indexes = _write_group(cursor, group, now)
-        done |= indexes
-        _take_keys(cursor, database, [delta for delta in group if delta.turn in indexes], now)
+        turns = _write_group(cursor, group=group, now=now)
+        _take_keys(cursor, database, [delta for delta in group if delta.turn in turns], now)
+        done |= turns
     return done
 
 
-def _write_group(cursor: Cursor, group: list[Delta], now: int) -> set[int]:
-    names, key = group[0].shape
+def _write_group(cursor: Cursor, *, group: list[Delta], now: int) -> set[int]:
+    names, key = group[0].names, group[0].key
+    if not names:
+        return set()
     rows = [
-        {"turn": delta.turn, "old_id": delta.new.id, "old_version": delta.old.version, "old_queue": delta.old.queue,
-         "old_status": delta.old.status, **{name: delta.value(name) for name in names}}
+        {"turn": delta.turn, "old_id": delta.new.id, "old_version": delta.old.version}
+        | {"ends": delta.end and delta.end.queue}
+        | {name: written(name, getattr(delta.new, name)) for name in names}
         for delta in group
-    ]  # fmt: skip
-    cursor.execute(_update_on_postgres(names, key), [json_text(rows), minute_of(now)])
+    ]
+    cursor.execute(_update_on_postgres(names, key), {"rows": json_text(rows), "minute": minute_of(now)})
     return {row[0] for row in cursor.fetchall()}
 
 
-_COUNTED = """
+_COUNTED: Final = """
     INSERT INTO asyncjobs_tally (queue, status, amount, ended, at)
-    SELECT queue, status, sum(amount), sum(ended), %s FROM (
+    SELECT queue, status, sum(amount), sum(ended), %(minute)s FROM (
         SELECT old_queue AS queue, old_status AS status, -1 AS amount, 0 AS ended FROM changed
-        UNION ALL
-        SELECT queue, status, 1, CASE WHEN status >= 400 AND old_status < 400 THEN 1 ELSE 0 END FROM changed
+        UNION ALL SELECT queue, status, 1, 0 FROM changed
+        UNION ALL SELECT ends, status, 0, 1 FROM changed WHERE ends IS NOT NULL
     ) AS step
     GROUP BY queue, status HAVING sum(amount) <> 0 OR sum(ended) <> 0
 """
@@ -145,39 +167,25 @@ _COUNTED = """
 
 @lru_cache(maxsize=256)
 def _update_on_postgres(names: Names, key: Key) -> str:
-    """One statement for a whole group: it writes, counts, and answers which rows it found at their version."""
-    columns = ", ".join(map(postgres_type, names))
+    """Writes, counts, and answers which rows were found at their version.
+
+    `stored` is the row before: PostgreSQL below 18 does not return it otherwise.
+    """
     sets = [f"{name} = new.{name}" for name in names] + (["unique_held = NULL"] if key == "let go" else [])
+    if _ORDERING.intersection(names):
+        score = score_of({name: f"new.{name}" if name in names else f"job.{name}" for name in _ORDERING})
+        sets.append(f"position = {score}")
     return f"""
         WITH changed AS (
             UPDATE asyncjobs_job AS job SET {", ".join(sets)}
-            FROM json_to_recordset(%s) AS new (
-                turn bigint, old_id text, old_version bigint, old_queue text, old_status bigint, {columns}
-            )
-            WHERE job.id = new.old_id AND job.version = new.old_version
-            RETURNING new.turn, new.old_queue, new.old_status, job.queue, job.status
+            FROM json_to_recordset(%(rows)s) AS new (
+                turn bigint, old_id text, old_version bigint, ends text, {", ".join(map(postgres_type, names))}
+            ), asyncjobs_job AS stored
+            WHERE job.id = new.old_id AND job.version = new.old_version AND stored.seq = job.seq
+            RETURNING new.turn, new.ends, stored.queue AS old_queue, stored.status AS old_status, job.queue, job.status
         ), counted AS ({_COUNTED})
         SELECT turn FROM changed
     """
-
-
-def _write_rows(cursor: Cursor, database: Database, deltas: list[Delta], now: int) -> set[int]:
-    done = [delta for delta in deltas if _write_row(cursor, delta)]
-    tally.record(cursor, [delta.move for delta in done], now=now)
-    _take_keys(cursor, database, done, now)
-    return {delta.turn for delta in done}
-
-
-def _write_row(cursor: Cursor, delta: Delta) -> bool:
-    values = [delta.value(name) for name in delta.names]
-    cursor.execute(_update(delta.names, delta.key), [*values, delta.new.id, delta.old.version])
-    return bool(cursor.rowcount == 1)
-
-
-@lru_cache(maxsize=256)
-def _update(names: Names, key: Key) -> str:
-    sets = [f"{name} = %s" for name in names] + (["unique_held = NULL"] if key == "let go" else [])
-    return f"UPDATE asyncjobs_job SET {', '.join(sets)} WHERE id = %s AND version = %s"
 
 
 def _take_keys(cursor: Cursor, database: Database, deltas: list[Delta], now: int) -> None:
