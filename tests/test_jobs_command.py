@@ -15,10 +15,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from asyncjobs import Engine, JobStatus
+from asyncjobs import Engine, JobStatus, RetryPolicy
 from asyncjobs.conf import Conf
 from asyncjobs.current import exchange_engine
-from asyncjobs.domain.job import FIELDS, RetryPolicy
+from asyncjobs.domain.job import FIELDS
 from asyncjobs.management.commands.jobs import Command
 from asyncjobs.management.printing import safe, span
 from asyncjobs.stores.base import Finding, Store

@@ -1,0 +1,132 @@
+"""The reference pages are complete, and say what the code says."""
+
+import re
+from argparse import _SubParsersAction
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import getsource
+from pkgutil import walk_packages
+
+import pytest
+
+import asyncjobs
+from asyncjobs import checks, conf, outcome
+from asyncjobs.conf import READERS, Conf
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import JobStatus
+from asyncjobs.errors import AsyncJobsError
+from asyncjobs.management.commands.jobs import Command
+from asyncjobs.options import HandlerOptions, Options, SubmitOptions
+from asyncjobs.stores.redis import RedisStore
+from tests.test_docs import table
+
+OWN_OPTIONS = {"name", "aliases"}
+EVERYWHERE = {"--help", "--json"}
+
+
+def every_error(of: type[AsyncJobsError] = AsyncJobsError) -> Iterator[type[AsyncJobsError]]:
+    """With all subclasses, in whatever module of the package they are."""
+    for module in walk_packages(asyncjobs.__path__, "asyncjobs."):
+        import_module(module.name)
+    yield of
+    for subclass in of.__subclasses__():
+        if subclass.__module__.startswith("asyncjobs."):
+            yield from every_error(subclass)
+
+
+def help_of_verbs() -> dict[str, str]:
+    """What `manage.py jobs VERB --help` says."""
+    parser = Command().create_parser("manage.py", "jobs")
+    (verbs,) = (action for action in parser._actions if isinstance(action, _SubParsersAction))
+    return {name: verb.format_help() for name, verb in verbs.choices.items()}
+
+
+def options_in(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def first_column(page: str, head: str) -> list[str]:
+    return [row[0] for row in table(page, head)[1:]]
+
+
+def test_every_error_is_documented_under_its_code() -> None:
+    said = {row[0]: row[1] for row in table("reference/errors.md", "code")[1:]}
+    assert said == {error.code: error.__name__ for error in every_error()}
+
+
+def test_every_code_is_given_once() -> None:
+    codes = [error.code for error in every_error()]
+    assert len(codes) == len(set(codes))
+
+
+def test_the_codes_that_only_jobs_have_are_documented() -> None:
+    written = set(re.findall(r'code="([A-Z_]+)"', getsource(transitions)))
+    assert set(first_column("reference/errors.md", "stored code")) == {outcome.HANDLER_ERROR, *written}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    said = {row[0]: row[1] for row in table("reference/settings.md", "setting")[1:]}
+    days = ", ".join(str((age or 0) // conf.DAY_MS) for age in Conf().retention.values())
+    assert said == {
+        "STORE": '"orm"',
+        "OPTIONS": str(Conf().options),
+        "DATABASE": f'"{Conf().database}"',
+        "QUEUES": str(Conf().queues),
+        "RETENTION": f"{days} days",
+        "MAX_PAYLOAD": str(Conf().max_payload),
+        "MAX_RESULT": str(Conf().max_result),
+    }
+    assert said.keys() == READERS.keys()
+    assert conf.STORES["orm"] == Conf().store
+
+
+def test_every_option_of_the_redis_store_is_documented() -> None:
+    assert set(first_column("reference/settings.md", "option")) == RedisStore.OPTIONS
+
+
+def test_every_system_check_is_documented() -> None:
+    codes = re.findall(r'"(E\d{3})"', getsource(checks) + getsource(conf))
+    assert first_column("reference/settings.md", "id") == sorted({f"asyncjobs.{code}" for code in codes})
+
+
+def test_every_option_of_a_handler_is_documented_with_its_default() -> None:
+    rows = table("how-to/handlers.md", "option")[1:]
+    assert {row[0] for row in rows} == HandlerOptions.__annotations__.keys() | OWN_OPTIONS
+    said = {row[0]: row[1] for row in rows}
+    defaults = Options()
+    assert said["queue"] == f'"{defaults.queue}"'
+    assert (said["priority"], said["max_retries"]) == (str(defaults.priority), str(defaults.max_retries))
+
+
+def test_every_option_of_a_submission_is_documented() -> None:
+    own = SubmitOptions.__annotations__.keys() - HandlerOptions.__annotations__.keys()
+    assert set(first_column("how-to/submission.md", "option")) == own
+
+
+def test_every_verb_is_documented() -> None:
+    assert first_column("reference/commands.md", "verb") == list(help_of_verbs())
+
+
+@pytest.mark.parametrize(("verb", "takes"), [row[:2] for row in table("reference/commands.md", "verb")[1:]])
+def test_every_option_of_a_verb_is_documented(verb: str, takes: str) -> None:
+    filters = set(first_column("reference/commands.md", "option"))
+    said = options_in(takes) | (filters if "filters" in takes else set())
+    assert said == options_in(help_of_verbs()[verb]) - EVERYWHERE
+
+
+def test_every_status_is_named_as_the_filter_takes_it() -> None:
+    [row] = (row for row in table("reference/commands.md", "option") if row[0] == "--status")
+    assert row[1] == f"in this status: {', '.join(status.name.lower() for status in JobStatus)}"
+
+
+def test_every_document_is_described() -> None:
+    described = ", ".join(first_column("reference/commands.md", "document of")).split(", ")
+    assert set(described) == help_of_verbs().keys()
+
+
+def test_every_retry_policy_is_documented() -> None:
+    from asyncjobs import retry
+
+    made = {re.sub(r"^retry\.|\(.*$", "", name) for name in first_column("how-to/handlers.md", "policy")}
+    public = {name for name, value in vars(retry).items() if getattr(value, "__module__", "") == retry.__name__}
+    assert made == {name for name in public if not name.startswith("_")} - {"RetryPolicy"}
