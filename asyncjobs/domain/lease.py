@@ -7,7 +7,7 @@ CLOCK_JITTER_MS = 1_000  # a clock set back by less is smoothed by the lease its
 
 @dataclass(frozen=True, slots=True)
 class LeaseClock:
-    """`last`: when it was last looked at; `offset`: added to the clock since it was set back; `grace`: no rescue before."""
+    """`last`: when it was looked at; `offset`: added to the clock since it was set back; `grace`: no rescue before."""
 
     last: int
     offset: int = 0

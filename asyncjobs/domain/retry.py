@@ -12,7 +12,7 @@ _LARGEST_EXPONENT = 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """A table of delays as a value: it is stored with the job, so it holds names of exception classes, never classes."""
+    """Delays as a value. It is stored with the job, so it holds names of exception classes, never classes."""
 
     kind: Kind = "exponential"
     delays: tuple[int, ...] = (1_000,)  # milliseconds; only "delays" has more than one
@@ -42,7 +42,7 @@ class RetryPolicy:
             case "linear":
                 return first * (retry_count + 1)
             case "exponential":
-                return first * 2 ** min(retry_count, _LARGEST_EXPONENT)
+                return first << min(retry_count, _LARGEST_EXPONENT)
             case "delays":
                 return self.delays[min(retry_count, len(self.delays) - 1)]
             case _:

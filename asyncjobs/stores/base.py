@@ -139,7 +139,8 @@ class Store(ABC):
     ) -> list[Job]:
         """Stores these jobs (at most MAX_BATCH) as they are, all or none, and answers what is stored, in their order.
 
-        - An id that is stored already is answered as stored and left alone, so that repeating is safe.
+        - An id that is stored already is answered as stored and left alone, so that repeating is safe. An id whose
+          job was deleted is not used again: changes of the old job would fit the versions of the new one.
         - A job whose unique key is held is not stored: its twin is answered in its place, or, with
           `twins="refuse"`, `DuplicateJob` is raised. Two jobs of one call are twins of each other too.
         - `limits` names the most unstarted jobs a queue may hold; with one more than that: `QueueFull`.

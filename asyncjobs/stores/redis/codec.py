@@ -14,7 +14,7 @@ from asyncjobs.domain.job import DEFAULTS, INDEX, Job, JobError, JobStatus, Prog
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
 
-SEPARATOR: Final = "\x1f"  # between the parts of a list sent or read as one string; JSON text and names have none
+SEPARATOR: Final = "\0"  # between the parts of a hash read as one string; JSON text and names have none
 
 
 @lru_cache(maxsize=4096)

@@ -2,16 +2,14 @@
 -- ARGV: now or '', 'return' or 'refuse' (twins), a list of (queue, most unstarted jobs), groups; the facts of a group:
 -- place, score, queue, created, how long a unique key is held ('' for as long as the job says), indexes.
 -- Answers OK and (row, id) for each row that is answered by another stored job; or TWIN and its id; or FULL and the queue.
---- @include unique
---- @include group
 --- @include backlog
---- @include index
+--- @include store
 local limits = cjson.decode(ARGV[3])
-local groups, answer, adding, seen = read_groups(4), { 'OK' }, {}, {}
+local groups, answer, adding, ids, keys = read_groups(4), { 'OK' }, {}, {}, {}
 
 local function stored_instead(id, key)
-  if redis.call('EXISTS', job_key(id)) == 1 then return id end
-  return seen[id] or (key and (seen[key] or holder(key)))
+  if ids[id] or redis.call('EXISTS', job_key(id)) == 1 then return id end
+  return key and (keys[key] or holder(key))
 end
 
 local row = 0
@@ -25,15 +23,14 @@ for _, group in ipairs(groups) do
       answer[#answer + 1] = row
       answer[#answer + 1] = other
     else
-      seen[id] = id
-      if key then seen[key] = id end
+      ids[id] = true
+      if key then keys[key] = id end
       table.insert(group.ids, id)
       table.insert(group.rows, position)
     end
     row = row + 1
   end
-  local queue = group.facts[3]
-  adding[queue] = (adding[queue] or 0) + #group.ids
+  adding[group.facts[3]] = (adding[group.facts[3]] or 0) + #group.ids
 end
 
 local full = overfull(limits, adding)

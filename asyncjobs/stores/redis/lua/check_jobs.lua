@@ -1,28 +1,7 @@
 -- Which of these jobs are not in the places and indexes that their hashes name.
 -- ARGV: now or '', ids … Answers (id, what is wrong) by turns.
---- @include forget
+--- @include whereabouts
 local answer = {}
-
-local function is_in(place, id, entry)
-  if not is_stream(place) then return redis.call('ZSCORE', prefix .. place, id) end
-  local found = entry and redis.call('XRANGE', prefix .. place, entry, entry)[1]
-  return found and found[2][2] == id
-end
-
-local function elsewhere(place, queue, id)
-  for _, other in pairs(PLACES) do
-    local name = 'jobs:' .. other .. ':' .. queue
-    if name ~= place and redis.call('ZSCORE', prefix .. name, id) then return true end
-  end
-end
-
-local function is_indexed(id, queue, job)
-  for _, index in ipairs(indexes_of(queue, job[4], job[5], job[6])) do
-    if not redis.call('ZSCORE', prefix .. index, id) then return false end
-  end
-  return redis.call('SISMEMBER', prefix .. 'queues', queue) == 1
-    and redis.call('SISMEMBER', prefix .. 'jobs:indexes', 'jobs:index:' .. queue .. ':' .. job[4]) == 1
-end
 
 local function wrong(id)
   local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'Entry')

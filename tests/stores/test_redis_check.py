@@ -1,0 +1,74 @@
+"""Whatever is torn out of the server's indexes, the check finds it, puts it back, and no job is lost."""
+
+from collections.abc import Callable
+
+import pytest
+
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.ids import new_ids
+from asyncjobs.stores.base import Query
+from asyncjobs.stores.redis import RedisStore
+from tests.clock import Clock
+
+Damage = Callable[[RedisStore, list[Job]], object]
+
+
+def _key(store: RedisStore, suffix: str) -> str:
+    return store.key(suffix)
+
+
+DAMAGES: dict[str, Damage] = {
+    "the stream is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:stream:default:2")),
+    "the group is destroyed": lambda store, jobs: store.client.xgroup_destroy(
+        _key(store, "jobs:stream:default:2"), "workers"
+    ),
+    "the group has passed over entries": lambda store, jobs: store.client.xgroup_setid(
+        _key(store, "jobs:stream:default:2"), "workers", "$"
+    ),
+    "an entry is doubled": lambda store, jobs: store.client.xadd(
+        _key(store, "jobs:stream:default:2"), {"j": jobs[0].id}
+    ),
+    "the leases are deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:inprogress:default")),
+    "the delayed set is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:delayed:default")),
+    "the index is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:index:default:n")),
+    "the list of indexes is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:indexes")),
+    "the list of queues is deleted": lambda store, jobs: store.client.delete(_key(store, "queues")),
+    "a job is in a second place": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:dlq:default"), {jobs[0].id: 1}
+    ),
+    "a job that is not there is indexed": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:index:default:n"), {new_ids(1)[0]: 1}
+    ),
+    "an owner's list is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:owner:ada")),
+}
+
+
+@pytest.fixture(params=["valkey", "redis7"])
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_the_check_heals(store: RedisStore, clock: Clock, damage: Damage) -> None:
+    jobs = [_job(job_id, clock()) for job_id in new_ids(6)]
+    delayed = _job(new_ids(1)[0], clock()).replace(status=JobStatus.SCHEDULED, due_at=clock() + 5_000)
+    store.add([*jobs, delayed])
+    held = store.claim(["default"], worker="w", limit=2, lease=30_000)
+    waiting = [job for job in jobs if job.id not in {claimed.id for claimed in held}]
+    damage(store, waiting)
+
+    clean_already = damage is DAMAGES["the group is destroyed"]  # the next claim makes it anew
+    assert bool(store.check()) != clean_already
+    assert all(finding.fixed for finding in store.check(fix=True))
+    assert store.check() == []
+
+    assert {job.id for job in store.find(Query()).jobs} == {job.id for job in [*jobs, delayed]}
+    assert {job.id for job in store.held("w")} == {job.id for job in held}
+    clock.advance(5_000)
+    ready = store.claim(["default"], worker="w2", limit=10, lease=30_000)
+    assert {job.id for job in ready} == {job.id for job in [*waiting, delayed]}
+
+
+def _job(job_id: str, now: int) -> Job:
+    return Job(id=job_id, name="n", owner="ada", created_at=now, updated_at=now)

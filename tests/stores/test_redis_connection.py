@@ -1,0 +1,46 @@
+"""How the store reaches its server."""
+
+import os
+import threading
+
+import pytest
+from django.test import override_settings
+
+from asyncjobs.errors import StoreUnavailable
+from asyncjobs.stores.redis import RedisStore
+from tests import servers
+
+
+def test_a_cache_alias_names_the_server_and_lends_no_retries() -> None:
+    cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": servers.valkey_url()}
+    with override_settings(CACHES={"default": cache}):
+        store = RedisStore.from_options({"PREFIX": "alias"}, database="default")
+        assert store.counts() == []
+        assert store.client.connection_pool.connection_kwargs["retry"].get_retries() == 0
+
+
+def test_a_thread_that_ends_gives_its_connection_back() -> None:
+    store = RedisStore(servers.valkey_url(), prefix="threads")
+    before = len(store.client.client_list())
+    for _ in range(20):
+        thread = threading.Thread(target=store.counts)
+        thread.start()
+        thread.join()
+    assert len(store.client.client_list()) <= before + 1
+
+
+def test_a_forked_child_does_not_share_its_parents_connection() -> None:
+    store = RedisStore(servers.valkey_url(), prefix="forked")
+    store.counts()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if store.counts() == [] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.counts() == []
+
+
+def test_a_server_that_is_not_there_is_an_error_of_ours() -> None:
+    store = RedisStore(f"redis://127.0.0.1:{servers.free_port()}/0")
+    with pytest.raises(StoreUnavailable) as refused:
+        store.counts()
+    assert refused.value.code == "STORE_UNAVAILABLE"
