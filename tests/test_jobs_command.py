@@ -92,7 +92,7 @@ def test_list_says_what_one_wants_to_know(scene: Scene) -> None:
     scene.started()
     scene.failed()
     lines = [line.split("ago", 1)[1].strip() for line in jobs("list").out.splitlines()[1:]]
-    assert sorted(lines) == ["BOOM: it broke", "due in 2m", "on w1", "retry 2 in 2m"]
+    assert sorted(lines) == ["BOOM: it broke", "due in 2m", "on w1", "retry 2 due in 2m"]
 
 
 def test_an_empty_list_is_no_failure() -> None:
@@ -142,6 +142,8 @@ def test_show_tells_all_of_a_job(scene: Scene) -> None:
     text = jobs("show", job.id.upper()).out
     assert f"created_at    {NOW} (0ms ago)" in " ".join(text.split(" "))
     assert "owner         ada" in text
+    assert "error         BOOM: builtins.ValueError it broke" in text
+    assert text.endswith("    line 1\n    line 2\n")
     assert "cancel_requested" not in text
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from asyncjobs.domain.job import FIELDS, Job, JobStatus
+from asyncjobs.domain.job import FIELDS, Job, JobError, JobStatus
 from asyncjobs.stores.base import Finding, QueueCounts
 
 _TIMES: Final = frozenset(
@@ -82,7 +82,7 @@ def note(job: Job, now: int) -> str:
     """What one wants to know of a job in this status."""
     if job.status == JobStatus.SCHEDULED and job.due_at is not None:
         retry = f"retry {job.retry_count} " if job.retry_count else ""
-        return f"{retry}{'due ' if not retry else ''}{ago(job.due_at, now)}"
+        return f"{retry}due {ago(job.due_at, now)}"
     if job.status == JobStatus.IN_PROGRESS:
         return f"on {job.worker}" + (", asked to stop" if job.cancel_requested is not None else "")
     if job.error is not None and job.status in (JobStatus.FAILED, JobStatus.CANCELED):
@@ -91,10 +91,12 @@ def note(job: Job, now: int) -> str:
 
 
 def job_lines(job: Job, now: int) -> list[str]:
-    """A job, a line for each field that says something."""
+    """A job, a line for each field that says something, and the traceback as it is."""
     shown = {name: value for name in FIELDS if (value := getattr(job, name)) not in (None, "", ())}
     width = max(map(len, shown))
-    return [f"{name:<{width}}  {safe(_shown(name, value, now))}" for name, value in shown.items()]
+    lines = [f"{name:<{width}}  {safe(_shown(name, value, now))}" for name, value in shown.items()]
+    traceback = job.error.traceback.splitlines() if job.error else []
+    return lines + [f"    {safe(line)}" for line in traceback]
 
 
 def _shown(name: str, value: Any, now: int) -> str:
@@ -102,6 +104,8 @@ def _shown(name: str, value: Any, now: int) -> str:
         return f"{iso(value)} ({ago(value, now)})"
     if isinstance(value, JobStatus):
         return value.name
+    if isinstance(value, JobError):
+        return f"{value.code}: {value.type} {value.message}"
     return value if isinstance(value, str) else as_json(value)
 
 
