@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
 from django.apps import apps
@@ -16,6 +16,8 @@ from django.utils.connection import ConnectionDoesNotExist
 from asyncjobs.arguments.binding import Call
 from asyncjobs.arguments.encoding import TYPE, VALUE
 from asyncjobs.errors import DeserializationError
+
+T = TypeVar("T")
 
 _UNREADABLE = (ValueError, TypeError, KeyError, ArithmeticError, LookupError, RecursionError, AttributeError)
 
@@ -30,7 +32,7 @@ def decode_result(text: str | None) -> Any:
     return None if text is None else _decoded(text, _value)
 
 
-def _decoded(text: str, convert: Callable[[Any], Any]) -> Any:
+def _decoded(text: str, convert: Callable[[Any], T]) -> T:
     try:
         return convert(json.loads(text, parse_constant=_refuse))
     except (ObjectDoesNotExist, ConnectionDoesNotExist, ValidationError) as error:
@@ -66,7 +68,8 @@ def _model(reference: list[Any]) -> Model:
     label, pk, alias = reference
     manager = apps.get_model(label)._base_manager.using(alias or DEFAULT_DB_ALIAS)
     key = _value(pk)
-    return manager.get(pk=tuple(key) if isinstance(key, list) else key)
+    instance: Model = manager.get(pk=tuple(key) if isinstance(key, list) else key)
+    return instance
 
 
 _TYPES: dict[str, Callable[[Any], Any]] = {

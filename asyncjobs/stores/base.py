@@ -91,7 +91,7 @@ class Minute(NamedTuple):
     at: int
     queue: str
     status: JobStatus
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks a minute for
 
 
 class Beat(NamedTuple):
