@@ -8,6 +8,7 @@ from typing import Any
 
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
+from asyncjobs.stores.redis.connection import client_from_url
 from tests import servers
 
 ClockOrNone = Callable[[], int] | None
@@ -83,7 +84,7 @@ def create_database(alias: str, cleanup: ExitStack) -> None:
     connections.settings[alias].update(_SERVERS[alias]())
     creation = connections[alias].creation
     name = connections[alias].settings_dict["NAME"]
-    creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    creation.create_test_db(verbosity=0, autoclobber=True)
     cleanup.callback(creation.destroy_test_db, name, verbosity=0)
 
 

@@ -11,16 +11,16 @@ from typing import Any, Final, NamedTuple
 from asyncjobs.domain.job import FIELDS, TERMINAL, Job, values_of
 from asyncjobs.stores.base import Change
 from asyncjobs.stores.redis import codec, keys
+from asyncjobs.stores.redis.codec import time_text
 
 Arg = str | int
 
-_TIMES: Final = {"created_at", "updated_at", "due_at", "unique_until"}
+_TIMES: Final = ("created_at", "updated_at", "due_at", "unique_until")
 _OWN: Final = tuple(field for field in codec.FIELDS if field.own and field.attribute not in {"id", "payload"})
 _SHARED: Final = tuple(field for field in codec.FIELDS if not field.own and field.attribute not in _TIMES)
-_STAMPS: Final = tuple(field for field in codec.FIELDS if field.attribute in _TIMES)
 _own_of: Final = attrgetter(*(field.attribute for field in _OWN))
 _shared_of: Final = attrgetter(*(field.attribute for field in _SHARED))
-_stamps_of: Final = attrgetter(*(field.attribute for field in _STAMPS))
+_stamps_of: Final = attrgetter(*_TIMES)
 _POSITIONS: Final = range(len(FIELDS))
 _NO_OWN: Final = (None,) * len(_OWN)
 
@@ -33,7 +33,7 @@ class Batch(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What new jobs of one handler have in common, batch after batch: worth remembering."""
+    """What new jobs of one handler have in common, as parts of a JSON list: worth remembering from batch to batch."""
 
     queue: str
     place: str
@@ -63,8 +63,8 @@ def _kind(values: tuple[Any, ...], shape: tuple[bool, ...]) -> _Kind:
     own = tuple(compress(_OWN, shape))
     empty = [part for field in _OWN if field.always and field not in own for part in (field.name, "")]
     return _Kind(
-        queue=of["queue"],
-        place=keys.place(of["status"], of["queue"], of["priority"]),
+        queue=listed([of["queue"]]),
+        place=listed([keys.place(of["status"], of["queue"], of["priority"])]),
         indexes=listed(keys.indexes(of["queue"], of["name"], of["owner"], of["tags"])),
         shared=listed([*_pairs(_SHARED, values), *empty]),
         own=own,
@@ -75,14 +75,21 @@ def _kind(values: tuple[Any, ...], shape: tuple[bool, ...]) -> _Kind:
 def _new_group(jobs: list[Job], kind: _Kind) -> list[Arg]:
     first = jobs[0]
     limit = "" if first.unique_until is None else first.unique_until
-    facts = listed((kind.place, first.score, kind.queue, first.created_at, limit))
-    stamps = listed(_pairs(_STAMPS, _stamps_of(first)))
-    args: list[Arg] = [f"[{len(jobs)},[{facts},{kind.indexes}],[{kind.shared},{stamps}],[{kind.own_names}],[]]"]
+    facts = f'{kind.place},{first.score},{kind.queue},{first.created_at},"{limit}",{kind.indexes}'
+    args: list[Arg] = [f"[{len(jobs)},[{facts}],[{kind.shared},{_stamps(first)}],[{kind.own_names}],[]]"]
     for job in jobs:
         args += (job.id, "", job.payload)
         if kind.own:
             args += [field.write(getattr(job, field.attribute)) for field in kind.own]
     return args
+
+
+def _stamps(job: Job) -> str:
+    """The times as the inside of a JSON list. Their texts need no quoting, and an encoder costs more than the rest."""
+    due = "" if job.due_at is None else time_text(job.due_at)
+    until = "" if job.unique_until is None else f',"UniqueUntil","{time_text(job.unique_until)}"'
+    created, updated = time_text(job.created_at), time_text(job.updated_at)
+    return f'"CreatedAt","{created}","LastUpdatedAt","{updated}","RetryDelayUntil","{due}"{until}'
 
 
 def _pairs(fields: Iterable[codec.Field], values: Iterable[Any]) -> Iterator[Arg]:
@@ -167,7 +174,7 @@ def _unique_facts(old: Job, new: Job, now: int) -> list[Arg]:
     """The unique key to drop, the one to take, and until when."""
     if new.unique_key is None:
         return ["", "", ""]
-    limit = "" if new.unique_until is None else new.unique_until
+    limit = "" if new.unique_until is None else str(new.unique_until)
     if new.holds_unique_key(now):
         return ["", new.unique_key, limit]
     return [new.unique_key, "", limit]

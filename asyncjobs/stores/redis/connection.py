@@ -15,6 +15,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Client = redis.Redis  # answers bytes
 
+MAX_CONNECTIONS = 10_000  # a thread keeps one, and a process has fewer threads than that
+
 _UNAVAILABLE = (
     "READONLY",
     "LOADING",
@@ -52,6 +54,7 @@ def _options(timeout: float) -> dict[str, Any]:
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
         "health_check_interval": 30,
+        "max_connections": MAX_CONNECTIONS,
     }
 
 
