@@ -14,7 +14,7 @@ from asyncjobs.stores.orm.database import Cursor, Database, marks
 FOLD_LIMIT: Final = 1_000  # rows folded at once
 FOLD_ABOVE: Final = 2_000  # rows a reader puts up with
 FOLD_EVERY: Final = 300  # batches one process writes before it folds: fewer rows than one fold takes
-FOLDS: Final = 10  # by one reader, at most
+FOLDS: Final = 10  # in a row, at most
 
 _OLDEST = "SELECT seq, queue, status, amount, ended, at FROM asyncjobs_tally ORDER BY seq LIMIT %s "
 _ADD = "ended = asyncjobs_minute.ended +"
@@ -34,29 +34,36 @@ class Folder:
         self._writes = 0
 
     def wrote(self) -> None:
-        """Counts a batch that was written. What was done stays done when folding fails: it is tried again later."""
+        """Takes note of a batch that was written."""
         self._writes += 1
-        if self._writes >= FOLD_EVERY and not self._database.is_in_transaction:
-            self._writes = 0
-            with suppress(StoreError):
-                self.fold()
+        if self._writes >= FOLD_EVERY:
+            self._fold_down()
 
     def read(self, rows: int) -> None:
         """Takes note of how many rows a reader had to add up."""
-        if rows > FOLD_ABOVE and not self._database.is_in_transaction:
-            with suppress(StoreError):
-                for _ in range(min(FOLDS, rows // FOLD_LIMIT)):
-                    self.fold()
+        if rows > FOLD_ABOVE:
+            self._fold_down()
 
-    def fold(self) -> None:
-        self._database.atomically(partial(_fold, database=self._database, now=self._now()))
+    def fold(self) -> int:
+        """One fold; answers how many rows fewer there are now."""
+        return self._database.atomically(partial(_fold, database=self._database, now=self._now()))
+
+    def _fold_down(self) -> None:
+        """Folds until there is little to gain. What was done before stays done when this fails: others fold later."""
+        if self._database.is_in_transaction:
+            return
+        self._writes = 0
+        with suppress(StoreError):
+            for _ in range(FOLDS):
+                if self.fold() < FOLD_LIMIT // 2:
+                    return
 
 
-def _fold(cursor: Cursor, *, database: Database, now: int) -> None:
+def _fold(cursor: Cursor, *, database: Database, now: int) -> int:
     cursor.execute(_OLDEST + database.unlocked_only, [FOLD_LIMIT])
     rows = cursor.fetchall()
     if not rows:
-        return
+        return 0
     amounts: Counter[tuple[str, int]] = Counter()
     ended: Counter[tuple[int, str, int]] = Counter()
     for _, queue, status, amount, ends, at in rows:
@@ -66,6 +73,7 @@ def _fold(cursor: Cursor, *, database: Database, now: int) -> None:
     tally.add(cursor, [(*place, amount, 0, 0) for place, amount in sorted(amounts.items())])
     _add_to_minutes(cursor, database, [(*key, ends) for key, ends in sorted(ended.items()) if ends])
     cursor.execute("DELETE FROM asyncjobs_minute WHERE at < %s", [now - SERIES_MINUTES * tally.MINUTE_MS])
+    return len(rows) - len(amounts)
 
 
 def _add_to_minutes(cursor: Cursor, database: Database, rows: list[tuple[int, str, int, int]]) -> None:

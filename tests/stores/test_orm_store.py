@@ -1,0 +1,207 @@
+"""What only the ORM store promises: it joins the caller's transaction, survives the database, and uses its indexes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from asyncjobs.domain import transitions
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import DuplicateJob, QueueFull, StoreError, StoreUnavailable
+from asyncjobs.stores.base import Change, Query
+from asyncjobs.stores.orm.database import REPEATS, Database
+from tests.backends import OrmBackend
+from tests.scene import Scene, ids
+from tests.threads import in_threads
+
+every_database = pytest.mark.parametrize("kind", ["sqlite", "postgres", "mariadb"])
+
+
+@pytest.fixture
+def alias(backend: OrmBackend) -> str:
+    return backend.alias
+
+
+def complete(scene: Scene, jobs: list[Job]) -> list[bool]:
+    return scene.store.swap([Change(job, transitions.complete(job, "1", now=scene.clock())) for job in jobs])
+
+
+@every_database
+def test_a_job_is_gone_with_the_transaction_that_added_it(scene: Scene, alias: str) -> None:
+    with pytest.raises(RuntimeError), transaction.atomic(using=alias):
+        job = scene.add(tags=("red",), unique_key="k")
+        raise RuntimeError
+    assert scene.is_gone(job)
+    assert scene.counted() == {}
+    assert scene.store.add([again := scene.job(unique_key="k")]) == [again]
+
+
+@every_database
+def test_others_see_a_job_once_the_transaction_commits(scene: Scene, alias: str) -> None:
+    with transaction.atomic(using=alias):
+        job = scene.add()
+        if alias != "sqlite":  # there, the other would wait for us
+            assert in_threads(lambda: scene.store.get([job.id])) == [[None]]
+    assert in_threads(lambda: scene.store.get([job.id])) == [[job]]
+
+
+@every_database
+def test_a_refused_add_leaves_the_callers_transaction_usable(scene: Scene, alias: str) -> None:
+    with transaction.atomic(using=alias):
+        twin = scene.add(unique_key="k")
+        with pytest.raises(QueueFull):
+            scene.store.add([scene.job(), scene.job()], limits={"default": 2})
+        with pytest.raises(DuplicateJob):
+            scene.store.add([scene.job(), scene.job(unique_key="k")], twins="refuse")
+        after = scene.add()
+    assert ids(scene.found(oldest_first=True)) == ids([twin, after])
+
+
+@every_database
+def test_an_error_of_the_database_leaves_the_callers_transaction_usable(scene: Scene, alias: str) -> None:
+    with transaction.atomic(using=alias):
+        with pytest.raises(StoreError):
+            scene.store.add([scene.job(), scene.job(payload="\ud800")])
+        job = scene.add()
+    assert ids(scene.found()) == [job.id]
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
+def test_a_lost_connection_is_an_error_once(scene: Scene, alias: str) -> None:
+    job = scene.add()
+    connection = connections[alias]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()" if alias == "postgres" else "SELECT connection_id()")
+        [session] = cursor.fetchone()
+    in_threads(lambda: end_session(alias, session))
+    with pytest.raises(StoreUnavailable):
+        scene.claim()
+    assert ids(scene.claim()) == [job.id]
+
+
+def end_session(alias: str, session: int) -> None:
+    with connections[alias].cursor() as cursor:
+        if alias == "postgres":
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [session])
+        else:
+            cursor.execute("KILL %s", [session])
+    connections[alias].close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite"])
+def test_a_database_locked_for_good_is_an_error(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.add()
+    monkeypatch.setattr("asyncjobs.stores.orm.database.REPEATS", (0,))
+    with connections[alias].cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 0")
+    try:
+        with locked_elsewhere(alias), pytest.raises(StoreUnavailable, match="locked"):
+            scene.claim()
+        assert len(scene.claim()) == 1
+    finally:
+        connections[alias].close()
+
+
+@contextmanager
+def locked_elsewhere(alias: str) -> Iterator[None]:
+    other = connections.create_connection(alias)
+    other.settings_dict = connections[alias].settings_dict
+    with other.cursor() as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+    other.close()
+
+
+class DriverError(Exception):
+    sqlstate: str | None = None
+
+
+def of_postgres(sqlstate: str) -> Exception:
+    error = DriverError("deadlock detected")
+    error.sqlstate = sqlstate
+    return error
+
+
+@pytest.mark.parametrize("kind", ["sqlite"])
+@pytest.mark.parametrize(
+    "cause", [DriverError(1213, "Deadlock found"), DriverError("database is locked"), of_postgres("40P01")], ids=str
+)
+def test_work_the_database_undid_is_done_again(backend: OrmBackend, cause: Exception) -> None:
+    failures = len(REPEATS)
+
+    def work(_: Any) -> str:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise OperationalError from cause
+        return "done"
+
+    assert Database(backend.alias).atomically(work) == "done"
+
+
+@pytest.mark.parametrize("kind", ["sqlite"])
+def test_work_inside_the_callers_transaction_is_not_repeated(backend: OrmBackend) -> None:
+    calls = []
+
+    def work(_: Any) -> None:
+        calls.append(1)
+        raise OperationalError from DriverError(1213, "Deadlock found")
+
+    with transaction.atomic(using=backend.alias), pytest.raises(StoreUnavailable):
+        Database(backend.alias).atomically(work)
+    assert len(calls) == 1
+
+
+@every_database
+def test_texts_that_differ_by_case_accent_or_blank_are_different(scene: Scene) -> None:
+    names = ["a", "A", "a ", "á"]
+    jobs = scene.store.add([scene.job(unique_key=name, name=name, owner=name, tags=(name,)) for name in names])
+    assert len(set(ids(jobs))) == len(names)
+    for job in jobs:
+        for found in (scene.found(name=job.name), scene.found(owner=job.owner), scene.found(tag=job.tags[0])):
+            assert ids(found) == [job.id]
+
+
+@pytest.mark.parametrize("kind", ["postgres"])
+def test_a_batch_is_one_statement_on_postgresql(scene: Scene, alias: str) -> None:
+    scene.store.add([scene.job() for _ in range(100)])
+    claimed = scene.claim(limit=100)
+    with CaptureQueriesContext(connections[alias]) as queries:
+        assert all(complete(scene, claimed))
+    assert len(queries) == 1
+
+
+@pytest.mark.parametrize("kind", ["sqlite"])
+@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"status": JobStatus.FAILED},
+        {"status": JobStatus.QUEUED, "queue": "mail"},
+        {"name": "tests.echo"},
+        {"owner": "zoë"},
+        {"tag": "red"},
+        {"created_from": 1, "created_to": 2},
+    ],
+    ids=str,
+)
+def test_a_page_comes_in_the_order_of_an_index(
+    scene: Scene,
+    alias: str,
+    filters: dict[str, Any],
+    oldest_first: bool,  # noqa: FBT001 - pytest's
+) -> None:
+    with CaptureQueriesContext(connections[alias]) as queries:
+        scene.store.find(Query(after="1~1", oldest_first=oldest_first, **filters))
+    with connections[alias].cursor() as cursor:
+        cursor.execute("EXPLAIN QUERY PLAN " + queries[0]["sql"])
+        [step] = [row[3] for row in cursor.fetchall()]
+    assert "INDEX" in step
+    assert "SCAN" not in step

@@ -1,0 +1,150 @@
+"""The tables behind the ORM store: the tally stays short and right, damage is healed, the clock is written rarely."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from asyncjobs.domain.job import FIELDS, JobStatus
+from asyncjobs.models import ClockRecord, JobRecord, TagRecord, TallyRecord, WorkerRecord
+from asyncjobs.stores.base import Store
+from asyncjobs.stores.orm import folding
+from asyncjobs.stores.orm.store import OrmStore
+from tests.backends import OrmBackend
+from tests.scene import LEASE, Scene, ids
+from tests.threads import in_threads
+
+every_database = pytest.mark.parametrize("kind", ["sqlite", "postgres", "mariadb"])
+
+
+@pytest.fixture
+def alias(backend: OrmBackend) -> str:
+    return backend.alias
+
+
+def test_every_field_of_a_job_has_its_column() -> None:
+    columns = {field.name for field in JobRecord._meta.get_fields()}
+    assert columns == {*FIELDS, "seq", "position", "unique_held"}
+
+
+@every_database
+def test_folding_changes_no_figure(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "FOLD_EVERY", 10**9)
+    for _ in range(3):
+        scene.add(queue="mail")
+        scene.completed()
+        scene.clock.advance(60_000)
+    counts, series = scene.store.counts(), scene.store.series(10)
+    rows = TallyRecord.objects.using(alias)
+    before = rows.count()
+    assert scene.store.prune({}, limit=1) == 0
+    assert 0 < rows.count() < before
+    assert scene.store.counts() == counts
+    assert scene.store.series(10) == series
+    scene.completed()
+    scene.store.prune({}, limit=1)
+    assert sum(minute.count for minute in scene.store.series(10)) == 4
+
+
+@every_database
+def test_the_tally_stays_short_whoever_writes(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "FOLD_EVERY", 10)
+    for _ in range(30):
+        scene.add()
+    assert TallyRecord.objects.using(alias).count() <= 11
+    assert scene.counted() == {JobStatus.QUEUED: 30}
+
+
+@every_database
+def test_a_reader_of_a_long_tally_shortens_it(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "FOLD_ABOVE", 5)
+    for _ in range(8):
+        scene.add()
+    assert scene.counted() == {JobStatus.QUEUED: 8}
+    assert TallyRecord.objects.using(alias).count() == 1
+
+
+@every_database
+def test_the_tally_is_not_folded_in_the_callers_transaction(
+    scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folding, "FOLD_EVERY", 2)
+    with transaction.atomic(using=alias):
+        for _ in range(5):
+            scene.add()
+        assert TallyRecord.objects.using(alias).count() == 5
+
+
+DAMAGE: dict[str, Callable[[str], object]] = {
+    "MISPLACED": lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1),
+    "KEY_ASTRAY": lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k"),
+    "ASTRAY": lambda alias: TagRecord.objects.using(alias).create(tag="blue", created_at=1, seq=10**9),
+    "NOT_INDEXED": lambda alias: TagRecord.objects.using(alias).all().delete(),
+    "MISCOUNTED": lambda alias: TallyRecord.objects.using(alias).create(
+        queue="default", status=100, amount=5, ended=0, at=0
+    ),
+}
+
+
+@every_database
+@pytest.mark.parametrize("code", DAMAGE)
+def test_damage_is_found_and_healed(scene: Scene, alias: str, code: str) -> None:
+    jobs = [scene.started(), scene.completed(unique_key="k"), scene.add(tags=("red",))]
+    healthy = scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))
+    DAMAGE[code](alias)
+    assert {(finding.code, finding.fixed) for finding in scene.store.check()} == {(code, False)}
+    assert {(finding.code, finding.fixed) for finding in scene.store.check(fix=True)} == {(code, True)}
+    assert scene.store.check() == []
+    assert (scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))) == healthy
+
+
+@every_database
+def test_a_job_of_unknown_status_becomes_a_dead_letter(scene: Scene, alias: str) -> None:
+    job = scene.add()
+    JobRecord.objects.using(alias).update(status=123)
+    assert "UNKNOWN_STATUS" in {finding.code for finding in scene.store.check()}
+    assert all(finding.fixed for finding in scene.store.check(fix=True))
+    stored = scene.stored(job)
+    assert (stored.status, stored.version) == (JobStatus.FAILED, job.version + 1)
+    assert scene.counted() == {JobStatus.FAILED: 1}
+
+
+@every_database
+def test_a_running_job_without_a_deadline_gets_one(scene: Scene, alias: str) -> None:
+    job = scene.started()
+    JobRecord.objects.using(alias).update(claimed_until=None)
+    assert [finding.code for finding in scene.store.check(fix=True)] == ["MISPLACED"]
+    assert scene.stored(job) == job
+
+
+@every_database
+def test_the_lease_clock_is_written_only_when_it_moved(scene: Scene, alias: str) -> None:
+    def written() -> int:
+        return ClockRecord.objects.using(alias).get().last
+
+    start = scene.clock()
+    scene.store.beat("w1", {}, lease=LEASE)
+    scene.clock.advance(LEASE // 10)
+    scene.store.beat("w1", {}, lease=LEASE)
+    assert written() == start
+    scene.clock.advance(LEASE // 10)
+    scene.store.beat("w1", {}, lease=LEASE)
+    assert written() == scene.clock()
+
+
+@every_database
+def test_a_worker_beats_from_two_threads_at_once(backend: OrmBackend, scene: Scene) -> None:
+    stores: list[Store] = [backend.open(clock=scene.clock) for _ in range(4)]
+    in_threads(*[lambda store=store: store.beat("w1", {}, lease=LEASE) for store in stores])
+    assert WorkerRecord.objects.using(backend.alias).count() == 1
+
+
+@every_database
+def test_the_store_tells_the_databases_time(backend: OrmBackend) -> None:
+    store = OrmStore(database=backend.alias)
+    first = store.now()
+    assert abs(first - OrmStore(database=backend.alias).now()) < 5_000
+    with CaptureQueriesContext(connections[backend.alias]) as queries:
+        assert store.now() >= first
+    assert len(queries) == 0
