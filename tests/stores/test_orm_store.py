@@ -95,14 +95,12 @@ def end_session(alias: str, session: int) -> None:
 def test_a_database_locked_for_good_is_an_error(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.add()
     monkeypatch.setattr("asyncjobs.stores.orm.database.REPEATS", (0,))
-    with connections[alias].cursor() as cursor:
+    with connections[alias].cursor() as cursor, locked_elsewhere(alias):
         cursor.execute("PRAGMA busy_timeout = 0")
-    try:
-        with locked_elsewhere(alias), pytest.raises(StoreUnavailable, match="locked"):
+        with pytest.raises(StoreUnavailable, match="locked"):
             scene.claim()
-        assert len(scene.claim()) == 1
-    finally:
-        connections[alias].close()
+    assert len(scene.claim()) == 1
+    connections[alias].close()
 
 
 @contextmanager

@@ -1,8 +1,11 @@
 """The tables behind the ORM store: the tally stays short and right, damage is healed, the clock is written rarely."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.db import connections, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -26,6 +29,13 @@ def alias(backend: OrmBackend) -> str:
 def test_every_field_of_a_job_has_its_column() -> None:
     columns = {field.name for field in JobRecord._meta.get_fields()}
     assert columns == {*FIELDS, "seq", "position", "unique_held"}
+
+
+def test_every_table_column_and_index_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/orm.md").read_text()
+    for model in apps.get_app_config("asyncjobs").get_models():
+        names = {field.name for field in model._meta.fields} | {index.name for index in model._meta.indexes}
+        assert not {name for name in {model._meta.db_table, *names} if not re.search(rf"\b{name}\b", page)}
 
 
 @every_database

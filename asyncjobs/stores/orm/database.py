@@ -112,8 +112,10 @@ class Database:
             raise StoreError(f"the database refused: {error}") from error
 
     def _leave_broken_connection(self) -> None:
-        if not self.is_in_transaction:
-            self.connection.close_if_unusable_or_obsolete()
+        """The next call opens another one."""
+        connection = self.connection
+        if not self.is_in_transaction and connection.connection is not None and not connection.is_usable():
+            connection.close()
 
 
 def _may_repeat(error: BaseException | None) -> bool:
