@@ -22,12 +22,47 @@ IDS = [f"{digit * 8}-2bd0-4672-b79d-d97027f9071a" for digit in "123"]
 QUEUES = ["a", "b"]
 RUNNING = JobStatus.IN_PROGRESS
 
+WORKERS = ["w1", "w2"]
+HOLDERS_VERBS: list[Callable[..., Job]] = [
+    lambda job, *, now: transitions.complete(job, "1", now=now),
+    lambda job, *, now: transitions.fail(job, BOOM, delay=None, now=now),
+    lambda job, *, now: transitions.fail(job, BOOM, delay=0, now=now),
+    lambda job, *, now: transitions.fail(job, BOOM, delay=3_000, now=now),
+    transitions.release,
+    transitions.crash,
+    transitions.cancel,
+]
+NOTES: list[Callable[..., Job]] = [
+    lambda job, *, now: transitions.report(job, Progress(done=job.attempt), now=now),
+    transitions.request_cancel,
+]
+
+
+def reschedule(job: Job, *, now: int) -> Job:
+    return transitions.reschedule(job, now + 1_000 * (job.priority // 100), now=now)
+
+
+def promote_or_run_now(job: Job, *, now: int) -> Job:
+    return transitions.promote(job, now=now) if job.score <= now else transitions.run_now(job, now=now)
+
+
+PENDING_VERBS: dict[JobStatus, list[Callable[..., Job]]] = {
+    JobStatus.QUEUED: [transitions.cancel, reschedule],
+    JobStatus.SCHEDULED: [transitions.cancel, reschedule, promote_or_run_now],
+    JobStatus.WAITING: [transitions.cancel, transitions.ready],
+}
+
 which = st.integers(0, len(IDS) - 1)
-workers = st.sampled_from(["w1", "w2"])
-unique = st.one_of(
-    st.just({}),
-    st.builds(lambda while_: {"unique_key": "k", "unique_while": while_}, st.sampled_from(["pending", "running"])),
-    st.builds(lambda ms: {"unique_key": "k", "unique_while": "ttl", "unique_until": ms}, st.sampled_from([50, HOUR])),
+workers = st.sampled_from(WORKERS)
+unique = st.sampled_from(
+    [
+        {},
+        {"unique_key": "k", "unique_while": "pending"},
+        {"unique_key": "k", "unique_while": "pending"},
+        {"unique_key": "k", "unique_while": "running"},
+        {"unique_key": "k", "unique_while": "ttl", "unique_until": 50},
+        {"unique_key": "k", "unique_while": "ttl", "unique_until": HOUR},
+    ]
 )
 submissions = st.builds(
     lambda job_id, queue, priority, due, key: {"id": job_id, "queue": queue, "priority": priority} | due | key,
@@ -55,6 +90,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = type(self).open(self.clock)
         self.model = Model(self.clock)
         self.past: list[Change] = []
+        self.as_claimed: dict[str, Job] = {}
         assert self.store.lapsed(1, lease=LEASE) == []
 
     def one(self, which: int, *statuses: JobStatus) -> Job:
@@ -76,13 +112,20 @@ class StoreMachine(RuleBasedStateMachine):
             fields["unique_until"] = now + unique_until
         return Job(name="tests.echo", created_at=now, updated_at=now, **fields)
 
-    @rule(submissions=st.lists(submissions, min_size=1, max_size=2, unique_by=lambda fields: fields["id"]))
+    @rule(submissions=st.lists(submissions, min_size=1, max_size=3, unique_by=lambda fields: fields["id"]))
     def add(self, submissions: list[dict[str, Any]]) -> None:
         jobs = [self.submission(**fields) for fields in submissions]
+        self.forget_former_lives(jobs)
         pairs = list(zip(jobs, self.store.add(jobs), strict=True))
         for place, (job, answered) in enumerate(pairs):
             self.model.added(job, answered, before=pairs[:place])
 
+    def forget_former_lives(self, jobs: list[Job]) -> None:
+        """A job added again after it was deleted is another one, with the versions of the first."""
+        again = {job.id for job in jobs} - self.model.jobs.keys()
+        self.past = [change for change in self.past if change.new.id not in again]
+
+    @when(JobStatus.QUEUED, JobStatus.SCHEDULED)
     @rule(queues=st.permutations(QUEUES), only_first=st.booleans(), worker=workers, limit=st.integers(1, 3))
     def claim(self, queues: list[str], only_first: bool, worker: str, limit: int) -> None:  # noqa: FBT001 - drawn
         queues = queues[:1] if only_first else queues
@@ -91,6 +134,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def follow_claim(self, queues: list[str], worker: str, limit: int, claimed: list[Job]) -> None:
         self.model.claimed(queues, worker, limit, claimed)
+        self.as_claimed |= {job.id: job for job in claimed}
         for job, promoted in self.model.may_be_promoted(queues):
             [stored] = self.store.get([job.id])
             assert stored in (job, promoted)
@@ -107,55 +151,27 @@ class StoreMachine(RuleBasedStateMachine):
         self.follow_claim(QUEUES, worker, limit, claimed)
 
     @when(RUNNING)
-    @rule(which=which)
-    def complete(self, which: int) -> None:
-        self.move(transitions.complete, self.one(which, RUNNING), "1")
+    @rule(which=which, how=st.sampled_from(HOLDERS_VERBS))
+    def act_as_holder(self, which: int, how: Callable[..., Job]) -> None:
+        """On the job as it was claimed: the holder knows of no note made and no lease extended since."""
+        self.move(how, self.as_claimed[self.one(which, RUNNING).id])
 
     @when(RUNNING)
-    @rule(which=which, delay=st.sampled_from([None, 0, 3_000]))
-    def fail(self, which: int, delay: int | None) -> None:
-        self.move(transitions.fail, self.one(which, RUNNING), BOOM, delay=delay)
-
-    @when(RUNNING)
-    @rule(which=which, give_back=st.sampled_from([transitions.release, transitions.crash, transitions.cancel]))
-    def give_back(self, which: int, give_back: Any) -> None:
-        self.move(give_back, self.one(which, RUNNING))
-
-    @when(RUNNING)
-    @rule(which=which)
-    def request_cancel(self, which: int) -> None:
-        self.move(transitions.request_cancel, self.one(which, RUNNING))
-
-    @when(RUNNING)
-    @rule(which=which)
-    def report(self, which: int) -> None:
-        self.move(transitions.report, self.one(which, RUNNING), Progress(done=which))
+    @rule(which=which, how=st.sampled_from(NOTES))
+    def note(self, which: int, how: Callable[..., Job]) -> None:
+        self.move(how, self.as_claimed[self.one(which, RUNNING).id])
 
     @when(*PENDING)
-    @rule(which=which)
-    def cancel(self, which: int) -> None:
-        self.move(transitions.cancel, self.one(which, *PENDING))
+    @rule(which=which, how=st.integers(0, 10))
+    def act_on_pending(self, which: int, how: int) -> None:
+        job = self.one(which, *PENDING)
+        verbs = PENDING_VERBS[job.status]
+        self.move(verbs[how % len(verbs)], job)
 
     @when(*TERMINAL)
     @rule(which=which)
     def retry(self, which: int) -> None:
         self.move(transitions.retry, self.one(which, *TERMINAL))
-
-    @when(JobStatus.SCHEDULED)
-    @rule(which=which)
-    def run_now_or_promote(self, which: int) -> None:
-        job = self.one(which, JobStatus.SCHEDULED)
-        self.move(transitions.promote if job.score <= self.clock() else transitions.run_now, job)
-
-    @when(JobStatus.QUEUED, JobStatus.SCHEDULED)
-    @rule(which=which, ms=st.sampled_from([-1_000, 0, 1_000]))
-    def reschedule(self, which: int, ms: int) -> None:
-        self.move(transitions.reschedule, self.one(which, JobStatus.QUEUED, JobStatus.SCHEDULED), self.clock() + ms)
-
-    @when(JobStatus.WAITING)
-    @rule(which=which)
-    def make_ready(self, which: int) -> None:
-        self.move(transitions.ready, self.one(which, JobStatus.WAITING))
 
     @when(RUNNING)
     @rule()
@@ -163,6 +179,7 @@ class StoreMachine(RuleBasedStateMachine):
         jobs = self.model.of(RUNNING)
         self.write(*(Change(job, transitions.complete(job, job.id, now=self.clock())) for job in jobs))
 
+    @when(RUNNING)
     @rule()
     def rescue(self) -> None:
         lapsed = self.store.lapsed(len(IDS), lease=LEASE)
@@ -183,17 +200,24 @@ class StoreMachine(RuleBasedStateMachine):
             if job.status == RUNNING:
                 self.move(transitions.complete, job, "late")
 
-    @rule(worker=workers, stale=st.booleans())
-    def beat(self, worker: str, stale: bool) -> None:  # noqa: FBT001 - drawn
-        held = {job.id: job.version - stale for job in self.model.jobs.values()}
+    @when(RUNNING)
+    @rule()
+    def beat(self) -> None:
+        for worker in WORKERS:
+            self.beat_as(worker, versions_ago=1)
+            self.beat_as(worker, versions_ago=0)
+
+    def beat_as(self, worker: str, *, versions_ago: int) -> None:
+        held = {job.id: job.version - versions_ago for job in self.model.jobs.values()}
+        mine = [] if versions_ago else [job for job in self.model.of(RUNNING) if job.worker == worker]
         until = self.model.tick().time + LEASE
-        mine = [] if stale else [job for job in self.model.of(RUNNING) if job.worker == worker]
         beat = self.store.beat(worker, held, lease=LEASE)
         assert sorted(beat.lost) == sorted(held.keys() - ids(mine))
         assert sorted(beat.cancels) == [job.id for job in mine if job.cancel_requested is not None]
         for job in mine:
             self.model.put(job.replace(claimed_until=until))
 
+    @when(*TERMINAL)
     @rule(which=which, statuses=st.sets(st.sampled_from(sorted(TERMINAL)), min_size=1), ms=st.sampled_from([0, 1]))
     def prune(self, which: int, statuses: set[JobStatus], ms: int) -> None:
         before = self.clock() + ms
@@ -213,24 +237,19 @@ class StoreMachine(RuleBasedStateMachine):
             self.model.remove(job)
 
     @rule(queue=st.sampled_from(QUEUES))
-    def pause(self, queue: str) -> None:
-        self.store.pause(Pause(queue=queue, since=self.clock()))
-        self.model.paused.add(queue)
+    def pause_or_resume(self, queue: str) -> None:
         self.model.queues.add(queue)
+        if queue in self.model.paused:
+            self.model.paused.remove(queue)
+            assert self.store.resume(queue)
+        else:
+            self.model.paused.add(queue)
+            self.store.pause(Pause(queue=queue, since=self.clock()))
 
-    @precondition(lambda machine: machine.model.paused)
-    @rule()
-    def resume(self) -> None:
-        assert self.store.resume(self.model.paused.pop())
-
-    @rule(ms=st.sampled_from([60, 2_000, LEASE // 2]))
-    def elapse(self, ms: int) -> None:
+    @rule(ms=st.sampled_from([60, 2_000, LEASE // 2, LEASE, HOUR, -HOUR]))
+    def elapse_or_jump(self, ms: int) -> None:
         self.clock.advance(ms)
         assert sorted(ids(self.store.lapsed(len(IDS), lease=LEASE))) == ids(self.model.lapsed())
-
-    @rule(ms=st.sampled_from([LEASE, HOUR, -HOUR]))
-    def jump(self, ms: int) -> None:
-        self.clock.advance(ms)
 
     @invariant()
     def every_job_is_as_it_should_be(self) -> None:
@@ -240,7 +259,7 @@ class StoreMachine(RuleBasedStateMachine):
     def every_job_is_in_the_one_place_its_status_names(self) -> None:
         for status in JobStatus:
             assert sorted(ids(self.store.find(Query(status=status)).jobs)) == ids(self.model.of(status))
-        for worker in ("w1", "w2"):
+        for worker in WORKERS:
             mine = [job for job in self.model.of(RUNNING) if job.worker == worker]
             assert sorted(ids(self.store.held(worker))) == ids(mine)
 

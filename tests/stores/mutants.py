@@ -1,5 +1,6 @@
 """Stores that are wrong in one way each, so that the test which has to notice can be seen to notice."""
 
+from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -138,8 +139,8 @@ class PruneTakesTheVeryTimeToo(MemoryStore):
 class AMoveLeavesTheOldPlace(MemoryStore):
     def _leave(self, job: Job) -> None:
         super()._leave(job)
-        if job.status == JobStatus.SCHEDULED and job.id in self._jobs:
-            self._places[job.status, job.queue].append((job.score, job.id))
+        if job.is_terminal:
+            insort(self._places[job.status, job.queue], (job.score, job.id))
 
     def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Entry]:
         return (entry for entry in super()._entries(status, queue) if entry[-1] in self._jobs)

@@ -23,7 +23,7 @@ THOROUGH = settings(
     suppress_health_check=list(HealthCheck),
 )
 UNTIL_FOUND = settings(
-    max_examples=500,
+    max_examples=2_000,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

@@ -198,3 +198,15 @@ def test_an_error_is_stored_to_the_letter(scene: Scene) -> None:
     error = JobError(code="X", message="„schön“\n\x7f", type="a.B", traceback="x" * 20_000)
     failed = scene.settle(transitions.fail, scene.started(), error, delay=None)
     assert scene.stored(failed).error == error
+
+
+def test_a_change_from_a_jobs_former_life_leaves_it_in_one_place(scene: Scene) -> None:
+    """A deleted job that is added again starts at version 1 again, where its old changes would not look for it."""
+    first = scene.add()
+    canceled = scene.settle(transitions.cancel, first)
+    scene.store.delete([canceled])
+    scene.put(scene.delayed(1_000, id=first.id))
+    status = JobStatus.CANCELED if scene.swap(first, canceled) else JobStatus.SCHEDULED
+    assert scene.counted() == {status: 1}
+    assert ids(scene.found(status=status)) == [first.id]
+    assert scene.store.check() == []
