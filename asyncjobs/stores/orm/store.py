@@ -70,7 +70,9 @@ class OrmStore(Store):
         both = partial(super().exchange, changes, queues, worker=worker, limit=limit, lease=lease)
         if self._database.is_postgres:
             return both()
-        return self._database.atomically(lambda cursor: both())
+        exchanged = self._database.atomically(lambda cursor: both())
+        self._folder.wrote()
+        return exchanged
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         return leases.beat(self._database, self._clock, worker, held, lease=lease, about=about)
