@@ -1,8 +1,11 @@
 """Where a page ends: the last entry's sort key and id, as opaque text that survives a URL."""
 
-from typing import NamedTuple, Self
+import re
+from typing import Final, NamedTuple, Self
 
 from asyncjobs.errors import AsyncJobsError
+
+_FORM: Final = re.compile(r"(-?[0-9]{1,15})~([^\x00-\x1f\x7f\ud800-\udfff]{1,300})")
 
 
 class InvalidCursor(AsyncJobsError):
@@ -30,7 +33,7 @@ class Cursor(NamedTuple):
         """The cursor in this text; None for the first page."""
         if not text:
             return None
-        score, separator, job_id = text.partition("~")
-        if not separator or not score.lstrip("-").isdigit() or len(score) > 16:
+        parts = _FORM.fullmatch(text)
+        if parts is None:
             raise InvalidCursor(f"not a cursor: {text[:80]!r}")
-        return cls(int(score), job_id)
+        return cls(int(parts[1]), parts[2])

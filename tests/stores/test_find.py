@@ -1,5 +1,6 @@
 """`get` and `find`: jobs by id, by filter, page by page."""
 
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -220,8 +221,36 @@ def test_a_rare_job_is_found_among_many(scene: Scene) -> None:
         assert scene.found(limit=10, **query) == [rare]
 
 
-@pytest.mark.parametrize("text", ["x", "~", "9" * 40 + "~a", "\x00", "1.5~a"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "~",
+        "9" * 40 + "~a",
+        "\x00",
+        "1.5~a",
+        "\N{SUPERSCRIPT TWO}~a",
+        "--5~a",
+        "1~",
+        "1~\x00",
+        "1~\ud800",
+        "1~" + "a" * 999,
+    ],
+)
 def test_a_cursor_of_somebody_elses_making_is_refused(scene: Scene, text: str) -> None:
     scene.add()
     with pytest.raises(InvalidCursor):
         scene.store.find(Query(after=text))
+
+
+@pytest.mark.parametrize(
+    "end", ["1", "-1~1", "1~\N{SUPERSCRIPT TWO}", "1~" + "9" * 19, "1~" + "9" * 20, "1~" + "9" * 299, "0~0"]
+)
+@pytest.mark.parametrize("tail", ["", "@jobs:stream:default:2"])
+@pytest.mark.parametrize("status", [None, JobStatus.QUEUED])
+def test_a_cursor_of_another_store_is_refused_or_followed(
+    scene: Scene, end: str, tail: str, status: JobStatus | None
+) -> None:
+    scene.add()
+    with suppress(InvalidCursor):
+        scene.store.find(Query(after=end + tail, status=status))

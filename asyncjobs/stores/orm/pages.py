@@ -134,7 +134,7 @@ def _hit(query: Query, walk: Walk) -> tuple[str, list[Any]]:
 
 def _beyond(database: Database, query: Query, walk: Walk, after: PageEnd) -> tuple[str, list[int]]:
     """The SQL for the entries after the end of the page before."""
-    if not after.job_id.isdigit() or len(after.job_id) > 19:
+    if not (after.job_id.isascii() and after.job_id.isdigit() and len(after.job_id) < 19):
         raise InvalidCursor(f"not a cursor of this store: {query.after[:80]!r}")
     seq = int(after.job_id)
     sign = ">" if query.oldest_first else "<"

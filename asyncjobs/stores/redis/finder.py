@@ -1,5 +1,6 @@
 """Pages of jobs: entries of the sorted sets that serve the query, merged, then looked up and filtered."""
 
+import re
 from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
@@ -13,6 +14,7 @@ from asyncjobs.stores.redis import connection, keys
 if TYPE_CHECKING:
     from asyncjobs.stores.redis.store import RedisStore
 
+_SEQUENCE = re.compile("[0-9]{1,19}")
 WINDOW = 1_000  # entries one page looks at when a filter has no index of its own
 
 
@@ -113,7 +115,7 @@ class Finder:
         if self._cursor is None:
             return start
         sequence, _, stream = self._cursor.job_id.partition("@")
-        if not sequence.isdecimal():
+        if self._cursor.score < 1 or not _SEQUENCE.fullmatch(sequence):
             raise InvalidCursor(f"not a cursor of ready jobs: {self._query.after[:80]!r}")
         bound = f"{self._cursor.score}-{int(sequence)}"
         is_beyond = source > stream if self._query.oldest_first else source < stream
