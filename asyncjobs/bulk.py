@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import WrongStatus
-from asyncjobs.stores.base import Query, Store
+from asyncjobs.stores.base import MAX_PAGE, Query, Store
 
 BATCH: Final = 100
-_RUNNING_PAGE: Final = 1_000  # mostly all of them, and so before any of them moves
 
 # In the order in which jobs move on, so that one that moves meanwhile is met in its next place.
 UNSTARTED: Final = (JobStatus.WAITING, JobStatus.SCHEDULED, JobStatus.QUEUED)
@@ -76,7 +75,8 @@ def _running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
     """Every heartbeat moves jobs on, to be met again: this ends when all that were seen passed by with no new one."""
     seen: set[str] = set()
     passed = 0
-    query = replace(query, limit=_RUNNING_PAGE, oldest_first=True)
+    # The largest pages: mostly all of them, and so before any of them moves.
+    query = replace(query, limit=MAX_PAGE, oldest_first=True)
     while passed <= len(seen):
         page = store.find(query)
         fresh = [job for job in page.jobs if job.id not in seen]

@@ -29,6 +29,12 @@ class InvalidJobId(AsyncJobsError):
     code = "INVALID_JOB_ID"
 
 
+class InvalidQuery(AsyncJobsError):
+    """No page of jobs can be found so: its size is out of bounds, or a filter is none."""
+
+    code = "INVALID_QUERY"
+
+
 class InvalidArguments(AsyncJobsError):
     """The arguments do not fit the handler's signature, or do not survive JSON."""
 

@@ -9,14 +9,13 @@ from typing import Any, Final
 from django.utils import timezone
 
 from asyncjobs.domain.job import JobStatus
-from asyncjobs.stores.base import Query
+from asyncjobs.stores.base import MAX_PAGE, Query
 from asyncjobs.times import moment_ms
 
 Moment = datetime | timedelta
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _FILTERS: Final = ("status", "queue", "name", "owner", "tag", "created_after", "created_before")
-_MAX_PAGE: Final = 1_000
 
 
 def add_filters(parser: ArgumentParser) -> None:
@@ -63,7 +62,7 @@ def moment(text: str) -> Moment:
 
 
 def page_size(text: str) -> int:
-    return _number(text, _MAX_PAGE)
+    return _number(text, MAX_PAGE)
 
 
 def most(text: str) -> int:

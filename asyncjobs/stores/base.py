@@ -5,16 +5,22 @@ value with a pure function of `domain.transitions`, and hands both to `swap`, wh
 the old one's version.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import InvalidQuery
 
+MAX_PAGE: Final = 1_000  # jobs on one page
 MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
 PROMOTE_LIMIT: Final = 100  # due jobs one claim promotes, at most, per queue
 SERIES_MINUTES: Final = 24 * 60  # how long per-minute figures are kept
+
+_LARGEST_TIME: Final = 2**53
+_UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
 
 Twins = Literal["return", "refuse"]
 
@@ -41,8 +47,16 @@ class Query:
     created_from: int | None = None  # inclusive
     created_to: int | None = None  # exclusive
     after: str = ""  # the `next` of the page before
-    limit: int = 50
+    limit: int = 50  # 1 to MAX_PAGE
     oldest_first: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= MAX_PAGE:
+            raise InvalidQuery(f"a page has 1 to {MAX_PAGE} jobs, not {self.limit!r:.40}")
+        if any(_UNFIT.search(text) for text in (self.queue, self.name, self.owner, self.tag) if text):
+            raise InvalidQuery("a filter contains a NUL character or a lone surrogate")
+        if any(abs(time) > _LARGEST_TIME for time in (self.created_from, self.created_to) if time):
+            raise InvalidQuery("a filter names a time that no job can have")
 
 
 class Page(NamedTuple):

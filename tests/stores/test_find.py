@@ -7,6 +7,7 @@ import pytest
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import InvalidQuery
 from asyncjobs.stores.base import Page, Query, Store
 from asyncjobs.stores.cursor import InvalidCursor
 from tests.scene import Scene, ids
@@ -219,6 +220,20 @@ def test_a_rare_job_is_found_among_many(scene: Scene) -> None:
     scene.store.add([scene.job() for _ in range(300)])
     for query in ({"tag": "rare"}, {"owner": "zoë"}, {"name": "rare"}, {"name": "rare", "status": JobStatus.QUEUED}):
         assert scene.found(limit=10, **query) == [rare]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *({"limit": limit} for limit in (0, -1, 1_001)),
+        *({name: text} for name in ("queue", "name", "owner", "tag") for text in ("\x00", "\ud800")),
+        *({name: at} for name in ("created_from", "created_to") for at in (2**63, -(2**63), 10**400)),
+    ],
+    ids=repr,
+)
+def test_a_query_that_no_store_can_answer_is_refused(query: dict) -> None:
+    with pytest.raises(InvalidQuery):
+        Query(**query)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from asyncjobs.bulk import Tally
 from asyncjobs.current import get_engine
 from asyncjobs.engine import Engine
-from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidJobId
+from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidJobId, InvalidQuery
 from asyncjobs.management import printing, selecting
 from asyncjobs.management.printing import safe
 from asyncjobs.stores.base import Page, Query
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         self.options = options
         try:
             getattr(self, f"_{verb}")()
-        except (InvalidJob, InvalidJobId, InvalidCursor) as error:
+        except (InvalidJob, InvalidJobId, InvalidQuery, InvalidCursor) as error:
             raise CommandError(safe(str(error)), returncode=USAGE) from error
         except AsyncJobsError as error:
             raise CommandError(safe(str(error)), returncode=FAILED) from error
