@@ -150,7 +150,9 @@ class MemoryStore(Store):
         stored = self._jobs.get(new.id)
         if stored is None:
             return False
-        changed = {name: value for name, value in zip(FIELDS, values_of(new), strict=True) if value != getattr(old, name)}
+        changed = {
+            name: value for name, value in zip(FIELDS, values_of(new), strict=True) if value != getattr(old, name)
+        }
         result = stored.replace(**changed)
         if stored.version != old.version:
             return result == stored
@@ -206,7 +208,9 @@ class MemoryStore(Store):
                 start = bisect_left(entries, cursor.entry)
                 entries = entries[start:] if query.oldest_first else entries[:start]
                 entries = [entry for entry in entries if entry != cursor.entry]
-            matching = (entry for entry in (entries if query.oldest_first else reversed(entries)) if self._matches(entry, query))
+            matching = (
+                entry for entry in (entries if query.oldest_first else reversed(entries)) if self._matches(entry, query)
+            )
             page = list(islice(matching, query.limit + 1))
             following = Cursor(*page[query.limit - 1]).text if len(page) > query.limit else ""
             return Page([self._jobs[job_id] for _, job_id in page[: query.limit]], following)
@@ -269,7 +273,12 @@ class MemoryStore(Store):
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         with self._changed:
-            old = [entry for status in TERMINAL & before.keys() for entry in self._entries(status) if entry[0] < before[status]]
+            old = [
+                entry
+                for status in TERMINAL & before.keys()
+                for entry in self._entries(status)
+                if entry[0] < before[status]
+            ]
             for _, job_id in sorted(old)[:limit]:
                 self._remove(self._jobs[job_id])
             return len(old[:limit])
@@ -277,7 +286,9 @@ class MemoryStore(Store):
     def check(self, *, fix: bool = False) -> list[Finding]:
         """Nothing but this class writes here, so an index that disagrees is a defect of it, and is only reported."""
         with self._changed:
-            placed = Counter((status, queue, entry[-1]) for (status, queue), place in self._places.items() for entry in place)
+            placed = Counter(
+                (status, queue, entry[-1]) for (status, queue), place in self._places.items() for entry in place
+            )
             expected = Counter((job.status, job.queue, job.id) for job in self._jobs.values())
             astray = (placed - expected) + (expected - placed)
             return [Finding(code="MISPLACED", message=f"job {key[2]} is misplaced", job_id=key[2]) for key in astray]
