@@ -33,7 +33,7 @@ def tally(
 ) -> Tally:
     """Hands batches of the jobs that match and have one of these statuses, up to `limit`, to `act`, which counts."""
     met = done = 0
-    for jobs in _batches(store, query, _within(statuses, query)):
+    for jobs in _batches(store, query, within(statuses, query)):
         batch = jobs if limit is None else jobs[: limit - met]
         done += act(batch)
         met += len(batch)
@@ -42,7 +42,8 @@ def tally(
     return Tally(done, met - done)
 
 
-def _within(statuses: Sequence[JobStatus], query: Query) -> Sequence[JobStatus]:
+def within(statuses: Sequence[JobStatus], query: Query) -> Sequence[JobStatus]:
+    """Those of these statuses that the query asks for."""
     if query.status is None:
         return statuses
     if query.status not in statuses:
@@ -54,7 +55,8 @@ def _within(statuses: Sequence[JobStatus], query: Query) -> Sequence[JobStatus]:
 def _batches(store: Store, query: Query, statuses: Sequence[JobStatus]) -> Iterator[Sequence[Job]]:
     """Jobs created until now. Only the ids of running jobs are remembered."""
     end = store.now() + 1
-    frozen = replace(query, created_to=min(end, query.created_to or end), after="", limit=BATCH, oldest_first=False)
+    end = end if query.created_to is None else min(end, query.created_to)
+    frozen = replace(query, created_to=end, after="", limit=BATCH, oldest_first=False)
     for status in statuses:
         follow = _running if status == JobStatus.IN_PROGRESS else _standing
         yield from follow(store, replace(frozen, status=status))
@@ -72,18 +74,26 @@ def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
 
 
 def _running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
-    """Every heartbeat moves jobs on, to be met again: this ends when all that were seen passed by with no new one."""
+    """Every heartbeat moves jobs on, to be met again: this ends when as many as run passed by with no new one.
+
+    A page that is not the last one has MAX_PAGE jobs, or was looked for among as many that did not match.
+    """
     seen: set[str] = set()
-    passed = 0
+    passed, most = 0, _running_count(store, query.queue)
     # The largest pages: mostly all of them, and so before any of them moves.
     query = replace(query, limit=MAX_PAGE, oldest_first=True)
-    while passed <= len(seen):
+    while passed <= max(most, len(seen)):
         page = store.find(query)
         fresh = [job for job in page.jobs if job.id not in seen]
         seen.update(job.id for job in fresh)
-        passed = 0 if fresh else passed + max(1, len(page.jobs))
+        passed = 0 if fresh else passed + MAX_PAGE
         for start in range(0, len(fresh), BATCH):
             yield fresh[start : start + BATCH]
         if not page.next:
             return
         query = replace(query, after=page.next)
+
+
+def _running_count(store: Store, queue: str | None) -> int:
+    queues = (counts for counts in store.counts() if queue in (None, counts.queue))
+    return sum(counts.by_status.get(JobStatus.IN_PROGRESS, 0) for counts in queues)

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final
 
 from asyncjobs import rules
-from asyncjobs.bulk import FINISHED, UNFINISHED, UNSTARTED, Tally, tally
+from asyncjobs.bulk import FINISHED, UNFINISHED, UNSTARTED, Tally, tally, within
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.errors import InvalidTransition, JobNotFound, LeaseLost
+from asyncjobs.errors import InvalidTransition, JobNotFound, LeaseLost, WrongStatus
 from asyncjobs.stores.base import Change, Finding, Page, Pause, Query, QueueCounts
 from asyncjobs.times import Duration, due_ms
 from asyncjobs.verbs import JobVerbs, Transition, canceling, retrying
@@ -62,7 +62,9 @@ class Engine(JobVerbs):
 
     def purge(self, queue: str) -> int:
         """Removes the jobs of a queue that have not started, and answers how many."""
-        return tally(self.store, Query(queue=rules.queue_name(queue)), UNSTARTED, self._delete_batch).done
+        return tally(
+            self.store, Query(queue=rules.queue_name(queue)), UNSTARTED, partial(self._delete_batch, UNSTARTED)
+        ).done
 
     def cancel_all(self, query: Query, *, limit: int | None = None, reason: str = "") -> Tally:
         """Cancels every job that matches and is not finished. Of the query only the filters count."""
@@ -70,11 +72,13 @@ class Engine(JobVerbs):
 
     def retry_all(self, query: Query, *, limit: int | None = None) -> Tally:
         """Retries every job that matches and failed, or has the finished status the query names."""
-        return self._change_all(query, FINISHED if query.status else (JobStatus.FAILED,), retrying, limit)
+        statuses = within(FINISHED, query) if query.status else (JobStatus.FAILED,)
+        return self._change_all(query, statuses, _only_in(statuses, retrying), limit)
 
     def delete_all(self, query: Query, *, limit: int | None = None) -> Tally:
         """Removes every job that matches and is not running."""
-        return tally(self.store, query, (*UNSTARTED, *FINISHED), self._delete_batch, limit=limit)
+        statuses = within((*UNSTARTED, *FINISHED), query)
+        return tally(self.store, query, statuses, partial(self._delete_batch, statuses), limit=limit)
 
     def prune(self, *, limit: int = 1_000) -> int:
         """Removes up to `limit` finished jobs that were kept long enough, and answers how many."""
@@ -112,18 +116,29 @@ class Engine(JobVerbs):
             return False
         return True
 
-    def _delete_batch(self, jobs: Sequence[Job]) -> int:
+    def _delete_batch(self, statuses: Sequence[JobStatus], jobs: Sequence[Job]) -> int:
         gone = self.store.delete(jobs)
-        return sum(deleted or self._delete_one(job.id) for job, deleted in zip(jobs, gone, strict=True))
+        return sum(deleted or self._delete_one(statuses, job.id) for job, deleted in zip(jobs, gone, strict=True))
 
-    def _delete_one(self, job_id: str) -> bool:
+    def _delete_one(self, statuses: Sequence[JobStatus], job_id: str) -> bool:
         try:
-            self.delete(job_id)
+            self.remove(job_id, statuses)
         except InvalidTransition:
             return False
         except JobNotFound:
             return True
         return True
+
+
+def _only_in(statuses: Sequence[JobStatus], transition: Transition) -> Transition:
+    """The transition, of jobs that others have not brought to another status meanwhile."""
+
+    def checked(job: Job, now: int) -> Job:
+        if job.status not in statuses:
+            raise WrongStatus(f"job {job.id} is {job.status.name} by now", job_id=job.id)
+        return transition(job, now)
+
+    return checked
 
 
 def _attempt(transition: Transition, job: Job, now: int) -> Job | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from asyncjobs import rules
 from asyncjobs.conf import Conf
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.domain.job import PENDING, TERMINAL, Job, JobStatus
 from asyncjobs.errors import JobNotFound, ResultTimeout, StoreError, WrongStatus
 from asyncjobs.ids import job_id_of
 from asyncjobs.intake import Intake
@@ -102,10 +102,15 @@ class JobVerbs:
 
     def delete(self, job_id: JobId) -> None:
         """Removes a job that is not running."""
+        self.remove(job_id, PENDING | TERMINAL)
+
+    def remove(self, job_id: JobId, statuses: Collection[JobStatus]) -> None:
+        """Removes a job that is in one of these statuses, also while others change it."""
         for _ in range(_ATTEMPTS):
             job = self.get(job_id)
-            if job.status == JobStatus.IN_PROGRESS:
-                raise WrongStatus(f"job {job.id} is running; cancel it first", job_id=job.id)
+            if job.status not in statuses:
+                hint = "running; cancel it first" if job.status == JobStatus.IN_PROGRESS else job.status.name
+                raise WrongStatus(f"job {job.id} is {hint}", job_id=job.id)
             if self.store.delete([job])[0]:
                 return
         raise _restless(job_id)

@@ -1,5 +1,6 @@
 """Verbs over all jobs that match."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from asyncjobs import Engine, JobStatus, Query
 from asyncjobs.bulk import Tally
 from asyncjobs.conf import Conf
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job
+from asyncjobs.domain.job import Job, JobError
 from asyncjobs.errors import WrongStatus
 from asyncjobs.stores.base import Change, Page, Store
 from asyncjobs.stores.memory import MemoryStore
@@ -165,6 +166,75 @@ def test_a_job_that_starts_meanwhile_is_asked_to_stop() -> None:
     assert Engine(store, Conf()).cancel_all(Query(status=JobStatus.QUEUED)) == Tally(3, 0)
     [running] = store.held("fast")
     assert running.cancel_requested is not None
+
+
+class Elsewhere(MemoryStore):
+    """Once a page has been read, somebody else takes its first job through these steps."""
+
+    def __init__(self, *steps: Callable[[Job], Job]) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def find(self, query: Query) -> Page:
+        page = super().find(query)
+        for step in self.steps if page.jobs else ():
+            [job] = self.get([page.jobs[0].id])
+            assert job is not None
+            assert self.swap([Change(job, step(job))]) == [True]
+        return page
+
+
+def begin(job: Job) -> Job:
+    return transitions.start(job, worker="fast", until=LEASE, now=1)
+
+
+def end(job: Job) -> Job:
+    return transitions.complete(job, "1", now=1)
+
+
+def again(job: Job) -> Job:
+    return transitions.retry(job, now=1)
+
+
+def dead_letter(store: MemoryStore) -> Job:
+    error = JobError(code="X", message="x")
+    job = transitions.fail(begin(Job(id=str(uuid4()), name="n")), error, delay=None, now=1)
+    return store.add([job])[0]
+
+
+def test_a_purge_keeps_the_result_of_a_job_that_ran_meanwhile() -> None:
+    store = Elsewhere(begin, end)
+    [job] = new_jobs(store, 1)
+    assert Engine(store, Conf()).purge("default") == 0
+    assert [kept.status for kept in store.get([job.id]) if kept] == [JobStatus.COMPLETED]
+
+
+def test_a_dead_letter_that_is_retried_meanwhile_is_not_deleted() -> None:
+    store = Elsewhere(again)
+    job = dead_letter(store)
+    assert Engine(store, Conf()).delete_all(Query(status=JobStatus.FAILED)) == Tally(0, 1)
+    assert [kept.status for kept in store.get([job.id]) if kept] == [JobStatus.QUEUED]
+
+
+def test_a_dead_letter_that_succeeds_meanwhile_is_not_run_once_more() -> None:
+    store = Elsewhere(again, begin, end)
+    job = dead_letter(store)
+    assert Engine(store, Conf()).retry_all(Query()) == Tally(0, 1)
+    assert [kept.status for kept in store.get([job.id]) if kept] == [JobStatus.COMPLETED]
+
+
+def test_no_job_was_created_before_the_first_moment(engine: Engine, scene: Scene) -> None:
+    scene.add()
+    assert engine.cancel_all(Query(created_to=0)) == Tally(0, 0)
+
+
+def test_running_jobs_are_found_behind_many_that_do_not_match(engine: Engine, scene: Scene) -> None:
+    for _ in range(3):
+        scene.started_many(1_000)
+    scene.clock.advance(1)
+    wanted = scene.started(name="wanted")
+    assert engine.cancel_all(Query(name="wanted")) == Tally(1, 0)
+    assert engine.get(wanted.id).cancel_requested == scene.clock()
 
 
 def test_a_job_that_starts_meanwhile_is_not_deleted() -> None:
