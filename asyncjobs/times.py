@@ -1,7 +1,6 @@
 """Durations and moments as people write them, in milliseconds."""
 
 from datetime import datetime, timedelta
-from math import isfinite
 
 from django.conf import settings
 from django.utils import timezone
@@ -10,7 +9,10 @@ from asyncjobs.errors import InvalidJob
 
 Duration = float | timedelta
 
+# What every store can keep: the years 1 to 9999. The longest duration, 1,000 years, ends before them.
+_YEAR_1 = -62_135_596_800_000
 _YEAR_10000 = 253_402_300_800_000
+_LONGEST_SECONDS = 1_000 * 366 * 86_400
 
 
 def duration_ms(duration: Duration) -> int:
@@ -18,8 +20,8 @@ def duration_ms(duration: Duration) -> int:
     seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise InvalidJob(f"a duration is a number of seconds or a timedelta, not {duration!r:.80}")
-    if not isfinite(seconds) or not 0 <= seconds * 1000 < _YEAR_10000:
-        raise InvalidJob(f"a duration is zero or more, and ends before the year 10000: {duration!r:.80}")
+    if not 0 <= seconds <= _LONGEST_SECONDS:  # NaN is neither
+        raise InvalidJob("a duration is zero or more, and no more than a thousand years")
     return round(seconds * 1000)
 
 
@@ -31,7 +33,10 @@ def moment_ms(moment: datetime) -> int:
         if settings.USE_TZ:
             raise InvalidJob(f"the datetime {moment.isoformat()} has no time zone")
         moment = timezone.make_aware(moment)
-    return round(moment.timestamp() * 1000)
+    ms = round(moment.timestamp() * 1000)
+    if not _YEAR_1 <= ms < _YEAR_10000:
+        raise InvalidJob(f"the datetime {moment.isoformat()} is not within the years 1 to 9999 of UTC")
+    return ms
 
 
 def due_ms(when: datetime | Duration, *, now: int) -> int:

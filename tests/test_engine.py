@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from asyncjobs.conf import Conf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import PENDING, Job, JobError
 from asyncjobs.errors import (
+    InvalidJob,
     InvalidJobId,
     InvalidTransition,
     JobFailed,
@@ -163,6 +164,32 @@ def test_reschedule_gives_a_job_another_time(engine: Engine, scene: Scene, statu
     assert scene.claim() == []
     scene.clock.advance(5_000)
     assert [claimed.id for claimed in scene.claim()] == [job.id]
+
+
+def test_what_is_due_before_the_year_1000_can_still_be_run(engine: Engine, scene: Scene) -> None:
+    job = scene.add()
+    when = datetime(500, 1, 1, tzinfo=UTC)
+    assert engine.reschedule(job.id, when) == engine.get(job.id)
+    assert [claimed.id for claimed in scene.claim()] == [job.id]
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-12))),
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=12))),
+        timedelta.max,
+        250_000_000_000,
+        10**400,
+        float("nan"),
+    ],
+    ids=lambda when: type(when).__name__,
+)
+def test_a_time_that_no_store_can_keep_is_refused(engine: Engine, scene: Scene, when: Any) -> None:
+    job = scene.add()
+    with pytest.raises(InvalidJob):
+        engine.reschedule(job.id, when)
+    assert engine.get(job.id) == job
 
 
 @pytest.mark.parametrize("status", [*UNSTARTED, *FINISHED])

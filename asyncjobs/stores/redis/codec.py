@@ -19,7 +19,9 @@ SEPARATOR: Final = "\0"  # between the parts of a hash read as one string; JSON 
 
 @lru_cache(maxsize=4096)
 def _second_text(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return (
+        datetime.fromtimestamp(second, UTC).isoformat().removesuffix("+00:00")
+    )  # %Y of strftime has no zeros in front
 
 
 def time_text(ms: int) -> str:
