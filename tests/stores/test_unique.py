@@ -5,7 +5,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import DuplicateJob
-from tests.scene import BOOM, Scene
+from tests.scene import BOOM, Scene, ids
 
 PENDING = [JobStatus.QUEUED, JobStatus.WAITING, JobStatus.SCHEDULED]
 FINISHED = [JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED]
@@ -29,6 +29,11 @@ def is_free(scene: Scene) -> bool:
 def test_a_pending_job_is_answered_in_place_of_its_twin(scene: Scene, status: JobStatus, unique_while: str) -> None:
     first = scene.in_status(status, unique_key="k", unique_while=unique_while)
     assert add_another(scene)[1] == first
+
+
+def test_a_job_that_has_no_key_has_none_to_let_go(scene: Scene) -> None:
+    jobs = [scene.add(), scene.add(unique_while="pending"), scene.add()]
+    assert ids(scene.claim(limit=3)) == ids(jobs)
 
 
 def test_a_twin_is_answered_as_it_is_by_now(scene: Scene) -> None:

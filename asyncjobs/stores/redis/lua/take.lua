@@ -27,7 +27,8 @@ local function take(grant, queue, stream)
     local key = job_key(id)
     local job = redis.call('HMGET', key, 'Status', 'Version', 'Attempt', 'Entry', 'UniqueWhile')
     if job[1] == '100' and job[4] == entry[1] then
-      if job[5] == 'pending' then drop_unique(redis.call('HGET', key, 'UniqueKey'), id) end
+      local unique = job[5] == 'pending' and redis.call('HGET', key, 'UniqueKey')
+      if unique then drop_unique(unique, id) end
       start(grant, id, key, job[2], job[3])
       leases[#leases + 1] = int(grant.ends)
       leases[#leases + 1] = id
