@@ -48,7 +48,9 @@ class Retention:
         return self._store.transactional and connections[self._database].in_atomic_block
 
     def _is_time(self) -> bool:
-        return self._store.now() >= self._next_look or (self._more_is_due and self._owed >= BATCH)
+        """A rest of more than its length is one that a clock set back has made."""
+        rest = self._next_look - self._store.now()
+        return not 0 < rest <= INTERVAL_MS or (self._more_is_due and self._owed >= BATCH)
 
     def _prune(self) -> None:
         self._next_look = self._store.now() + INTERVAL_MS

@@ -85,6 +85,14 @@ def test_nothing_due_means_a_minute_of_rest(store: Counted, retention: Retention
     assert store.pruned == [0, 0]
 
 
+def test_a_clock_set_back_does_not_make_the_rest_longer(store: Counted, retention: Retention, clock: Clock) -> None:
+    retention.finished(1)
+    clock.advance(-HOUR_MS)
+    retention.finished(1)
+    retention.finished(1)
+    assert store.pruned == [0, 0]
+
+
 def test_a_backlog_shrinks_twice_as_fast_as_it_grows(store: Counted, retention: Retention) -> None:
     store.finished_ago(HOUR_MS + 1, 1_000)
     for _ in range(4):
