@@ -219,7 +219,17 @@ def test_redis_options_are_checked() -> None:
     assert (code, hint) == ("E002", "Did you mean 'URL'?")
 
 
-@pytest.mark.parametrize("options", [{"URL": "http://127.0.0.1"}, {"TIMEOUT": "soon"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"URL": "http://127.0.0.1"},
+        {"URL": None},
+        {"URL": "redis://127.0.0.1", "PREFIX": None},
+        {"TIMEOUT": "soon"},
+        *({"URL": "redis://127.0.0.1", "TIMEOUT": timeout} for timeout in (0, -1, "nan", "inf", None)),
+    ],
+    ids=str,
+)
 def test_options_the_store_cannot_use_are_found(options: dict[str, Any]) -> None:
     [(code, message, hint)] = messages(STORE="redis", OPTIONS=options)
     assert code == "E003"

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import pytest
 from django.test import override_settings
@@ -37,6 +38,14 @@ def test_a_forked_child_does_not_share_its_parents_connection() -> None:
         os._exit(0 if store.counts() == [] else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert store.counts() == []
+
+
+def test_a_wait_waits_however_short_the_timeout_of_an_answer_is() -> None:
+    store = RedisStore(servers.valkey_url(), prefix="waits", timeout=1)
+    store.counts()
+    before = time.monotonic()
+    store.wait(["default"], timeout=200)
+    assert time.monotonic() - before > 0.15
 
 
 def test_a_server_that_is_not_there_is_an_error_of_ours() -> None:

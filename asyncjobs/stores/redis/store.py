@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 SCRIPT_LIMIT = 100  # jobs one script call changes, at most; `add` alone takes MAX_BATCH, to be all or none
 CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it is asked again
+MAX_TIMEOUT_S = 3_600
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 
@@ -56,7 +57,7 @@ class RedisStore(Store):
         self.prefix = prefix
         self._clock = clock
         self._offset: tuple[float, int] | None = None
-        self._longest_block = max(1, int(timeout * 1000) - 1000)
+        self._longest_block = max(1, int(timeout * 800))  # or the answer to a wait would itself be late
         self._line = Line(self.client)
         self._scripts = scripts.load(flags=not type(self.client).__module__.startswith("fakeredis"))
 
@@ -64,6 +65,11 @@ class RedisStore(Store):
     def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
         """The store of `ASYNCJOBS["OPTIONS"]`: a `URL`, or the `ALIAS` of a django-redis cache."""
         timeout = float(options.get("TIMEOUT", 5))
+        if not 0 < timeout < MAX_TIMEOUT_S:
+            raise ValueError(f"TIMEOUT is a number of seconds above zero, not {timeout}")
+        for name in options.keys() & {"URL", "ALIAS", "PREFIX"}:
+            if not isinstance(options[name], str) or not options[name]:
+                raise ValueError(f"{name} is a text, not {options[name]!r:.80}")
         if "URL" in options:
             client = connection.client_from_url(options["URL"], timeout=timeout)
         else:
