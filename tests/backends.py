@@ -8,7 +8,6 @@ from typing import Any
 
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
-from asyncjobs.stores.redis.connection import client_from_url
 from tests import servers
 
 ClockOrNone = Callable[[], int] | None
