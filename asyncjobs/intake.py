@@ -60,23 +60,41 @@ class Intake:
     def _add_replacing(self, jobs: Sequence[Job], limits: dict[str, int]) -> list[Job]:
         """Of twins among the jobs themselves the last one is stored, and answered for all of them."""
         last = {job.unique_key or job.id: job for job in jobs}
+        canceled: list[Change] = []
+        try:
+            self._add_past_twins(last, limits, canceled)
+        except AsyncJobsError:
+            self._restore(canceled)
+            raise
+        return [last[job.unique_key or job.id] for job in jobs]
+
+    def _add_past_twins(self, last: dict[str, Job], limits: dict[str, int], canceled: list[Change]) -> None:
         for attempt in range(len(last) + _REPLACE_ATTEMPTS):
             try:
                 self._store.add(list(last.values()), limits=limits, twins="refuse")
-                break
             except DuplicateJob as conflict:
                 if attempt == len(last) + _REPLACE_ATTEMPTS - 1:
                     raise
-                self._make_way(conflict, last)
-        return [last[job.unique_key or job.id] for job in jobs]
+                canceled += self._make_way(conflict, last)
+            else:
+                return
 
-    def _make_way(self, conflict: DuplicateJob, newcomers: dict[str, Job]) -> None:
-        """Cancels the twin, unless it is too late for that."""
+    def _restore(self, canceled: Sequence[Change]) -> None:
+        """Puts back the twins that made way for jobs which were then refused."""
+        now = self._store.now()
+        self._store.swap([Change(new, old.replace(version=new.version + 1, updated_at=now)) for old, new in canceled])
+
+    def _make_way(self, conflict: DuplicateJob, newcomers: dict[str, Job]) -> list[Change]:
+        """Cancels the twin, unless it is too late for that, and answers what was done."""
         [twin] = self._store.get([conflict.job_id or ""])
         if twin is None:
-            return
+            return []
         if twin.status not in PENDING:
             raise conflict
         reason = f"replaced by job {newcomers[twin.unique_key or ''].id}"
         canceled = transitions.cancel(twin, now=self._store.now(), reason=reason).replace(unique_until=None)
-        self._retention.finished(sum(self._store.swap([Change(twin, canceled)])))
+        changes = [Change(twin, canceled)]
+        if not all(self._store.swap(changes)):
+            return []
+        self._retention.finished(1)
+        return changes

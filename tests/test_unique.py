@@ -1,5 +1,6 @@
 """One job of a kind at a time: its key, how long it is held, and what becomes of a twin."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from asyncjobs.conf import Conf
 from asyncjobs.current import exchange_engine
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobError
-from asyncjobs.errors import DuplicateJob, InvalidArguments, InvalidJob
+from asyncjobs.errors import DuplicateJob, InvalidArguments, InvalidJob, QueueFull
 from asyncjobs.stores.base import Store
 from tests.backends import Backend
 from tests.scene import Scene
@@ -139,6 +140,18 @@ def test_a_pending_twin_can_be_replaced(engine: Engine) -> None:
     replaced = engine.get(first.id)
     assert replaced.status == JobStatus.CANCELED
     assert replaced.error == JobError(code="JOB_CANCELED", message=f"replaced by job {second.id}")
+
+
+def test_a_twin_stays_when_what_replaces_it_is_refused(engine: Engine) -> None:
+    first = unique(on_conflict="replace").submit(1)
+    refused = unique(on_conflict="replace").using(queue="full")
+    sync.using(queue="full").submit(2)
+    before = exchange_engine(Engine(engine.store, replace(engine.conf, queues={"full": 1})))
+    with pytest.raises(QueueFull):
+        refused.submit(1)
+    exchange_engine(before)
+    assert engine.get(first.id).status == JobStatus.QUEUED
+    assert unique().submit(1).id == first.id
 
 
 def test_a_running_twin_is_not_replaced(scene: Scene) -> None:

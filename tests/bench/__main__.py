@@ -6,8 +6,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from tests.bench.throughput import Figure
 
 
 def main() -> None:
@@ -26,7 +30,7 @@ def main() -> None:
                 _print(kind, section, figures, as_json=options.json)
 
 
-def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Iterator[tuple[str, Iterable[object]]]:
+def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Iterator[tuple[str, Iterable["Figure"]]]:
     from tests.backends import BACKENDS
     from tests.bench import reads, throughput
 
@@ -41,17 +45,13 @@ def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Ite
         yield f"reads, {size:,} jobs stored", reads.figures(store)
 
 
-def _print(kind: str, section: str, figures: Iterable[object], *, as_json: bool) -> None:
+def _print(kind: str, section: str, figures: Iterable["Figure"], *, as_json: bool) -> None:
     if not as_json:
         print(f"\n{kind}: {section}")
     for figure in figures:
-        name, value, unit, share = figure  # type: ignore[misc]
+        name, value, unit, share = figure
         if as_json:
-            print(
-                json.dumps(
-                    {"store": kind, "section": section, "name": name, "value": value, "unit": unit, "share": share}
-                )
-            )
+            print(json.dumps({"store": kind, "section": section} | figure._asdict()))
         else:
             beside = "" if share is None else f"  {share:.2f} ×"
             print(f"  {name:<44}{value:>12,.{0 if value > 100 else 2}f} {unit}{beside}")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.errors import DeserializationError
 from asyncjobs.ids import new_ids
 from asyncjobs.stores.base import Query
 from asyncjobs.stores.redis import RedisStore
@@ -68,6 +69,27 @@ def test_the_check_heals(store: RedisStore, clock: Clock, damage: Damage) -> Non
     clock.advance(5_000)
     ready = store.claim(["default"], worker="w2", limit=10, lease=30_000)
     assert {job.id for job in ready} == {job.id for job in [*waiting, delayed]}
+
+
+def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock) -> None:
+    broken, *others = jobs = [_job(job_id, clock()) for job_id in new_ids(3)]
+    store.add(jobs)
+    store.client.hset(store.key(f"job:{broken.id}"), "Retry", '{"kind": "of another release", "unknown": 1}')
+    ids = {job.id for job in others}
+
+    assert {job.id for job in store.find(Query()).jobs} == ids
+    assert {job.id for job in store.claim(["default"], worker="w", limit=3, lease=1_000)} == ids
+    assert {job.id for job in store.held("w")} == ids
+    for _ in range(8):
+        clock.advance(400)
+        lapsed = store.lapsed(3, lease=1_000)
+    assert {job.id for job in lapsed} == ids
+    with pytest.raises(DeserializationError, match=broken.id):
+        store.get([broken.id])
+    assert [(found.code, found.job_id, found.fixed) for found in store.check(fix=True)] == [
+        ("UNREADABLE", broken.id, False)
+    ]
+    store.client.hdel(store.key(f"job:{broken.id}"), "Retry")
 
 
 def _job(job_id: str, now: int) -> Job:

@@ -163,7 +163,8 @@ def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
 def _facts(old: Job, new: Job, now: int) -> list[Arg]:
     places = ["", "", ""] if old.version == new.version else [_place(old), _place(new), new.score]
     ended = int(new.status) if new.status in TERMINAL and old.status not in TERMINAL else ""
-    return [*places, ended, new.queue, new.version - old.version, *_unique_facts(old, new, now)]
+    before = [str(int(old.status)), str(old.priority)]
+    return [*places, ended, new.queue, new.version - old.version, *_unique_facts(old, new, now), *before]
 
 
 def _place(job: Job) -> str:

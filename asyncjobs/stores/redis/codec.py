@@ -4,7 +4,8 @@ The seventeen fields of that system are always present, "" meaning null; ours on
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -13,6 +14,8 @@ from typing import Any, Final, NamedTuple
 from asyncjobs.domain.job import DEFAULTS, INDEX, Job, JobError, JobStatus, Progress
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
+
+logger = logging.getLogger("asyncjobs.stores.redis")
 
 SEPARATOR: Final = "\0"  # between the parts of a hash read as one string; JSON text and names have none
 
@@ -157,6 +160,19 @@ def read(stored: bytes) -> Job:
         return Job.of(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(stored, error) from error
+
+
+def read_all(stored: Iterable[bytes]) -> list[Job]:
+    """Those of these jobs that can be read. One that cannot, perhaps a later release's, must not hold up the others."""
+    return [job for text in stored if (job := read_if_possible(text)) is not None]
+
+
+def read_if_possible(stored: bytes) -> Job | None:
+    try:
+        return read(stored) if stored else None
+    except DeserializationError as error:
+        logger.error("%s", error, extra={"job_id": error.job_id})
+        return None
 
 
 def _unreadable(stored: bytes, error: Exception) -> DeserializationError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.stores.base import Page, Query
 from asyncjobs.stores.cursor import Cursor, InvalidCursor
-from asyncjobs.stores.redis import connection, keys
+from asyncjobs.stores.redis import codec, connection, keys
 
 if TYPE_CHECKING:
     from asyncjobs.stores.redis.store import RedisStore
@@ -40,7 +40,7 @@ class Finder:
         found: list[Job] = []
         while True:
             stretch = self._stretch(query.limit + 1)
-            jobs = self._store.get([entry.job_id for entry in stretch])
+            jobs = map(codec.read_if_possible, self._store.raw([entry.job_id for entry in stretch]))
             for entry, job in zip(stretch, jobs, strict=True):
                 if len(found) == query.limit:
                     return Page(found, self._cursor.text if self._cursor else "")

@@ -5,9 +5,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from asyncjobs.domain.job import JobStatus
-from asyncjobs.errors import DeserializationError
 from asyncjobs.stores.base import Finding
-from asyncjobs.stores.redis import connection, keys
+from asyncjobs.stores.redis import codec, connection, keys
 
 if TYPE_CHECKING:
     from asyncjobs.stores.redis.store import RedisStore
@@ -18,7 +17,7 @@ _MESSAGES = {
     "MISPLACED": "is not in the place that its status names",
     "TWO_PLACES": "is in a second place",
     "NOT_INDEXED": "is missing from an index",
-    "UNREADABLE": "has no name or no status",
+    "UNREADABLE": "cannot be read by this release",
 }
 
 
@@ -56,18 +55,17 @@ class Fsck:
         if not ids:
             return
         answer = self._run("check_jobs", *ids)
-        for job_id, code in zip(answer[::2], answer[1::2], strict=True):
-            yield self._heal(job_id.decode(), code.decode())
+        wrong = {job_id.decode(): code.decode() for job_id, code in zip(answer[::2], answer[1::2], strict=True)}
+        stored = zip(ids, self._store.raw(ids), strict=True)
+        unreadable = {job_id: "UNREADABLE" for job_id, text in stored if text and codec.read_if_possible(text) is None}
+        yield from (self._heal(job_id, code) for job_id, code in (wrong | unreadable).items())
 
     def _heal(self, job_id: str, code: str) -> Finding:
         fixed = bool(self._fix) and code != "UNREADABLE" and self._put_back(job_id)
         return Finding(code=code, message=f"job {job_id} {_MESSAGES[code]}", job_id=job_id, fixed=fixed)
 
     def _put_back(self, job_id: str) -> bool:
-        try:
-            [job] = self._store.get([job_id])
-        except DeserializationError:
-            return False
+        [job] = self._store.get([job_id])
         if job is None:
             return False
         place = keys.place(job.status, job.queue, job.priority)

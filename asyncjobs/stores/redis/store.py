@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from redis import exceptions
@@ -138,7 +138,7 @@ class RedisStore(Store):
             raise
         except StoreError as error:
             raise JobClaimError(error.message) from error
-        return [codec.read(stored) for stored in claimed]
+        return codec.read_all(claimed)
 
     def _claim_args(self, queues: Sequence[str], worker: str, limit: int, lease: int) -> list[Any]:
         return [self._given_now, worker, min(limit, SCRIPT_LIMIT), lease, *dict.fromkeys(queues)]
@@ -164,7 +164,7 @@ class RedisStore(Store):
             (self._scripts["claim"], self._claim_args(queues, worker, limit, lease)),
         ]
         settled, claimed = scripts.run_both(self.client, self._line, self.prefix, calls)
-        return written + _in_order(batch, settled), [codec.read(stored) for stored in claimed]
+        return written + _in_order(batch, settled), codec.read_all(claimed)
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         beat = Beat([], [])
@@ -177,7 +177,7 @@ class RedisStore(Store):
 
     def lapsed(self, limit: int, *, lease: int) -> list[Job]:
         stored = self.run_again("lapsed", self._given_now, lease, min(limit, SCRIPT_LIMIT))
-        return [codec.read(job) for job in stored]
+        return codec.read_all(stored)
 
     def held(self, worker: str) -> list[Job]:
         return [job for queue in self._queues() for job in self._held(worker, queue)]
@@ -186,7 +186,7 @@ class RedisStore(Store):
         first, step = 0, 1000
         while True:
             seen, *jobs = self.run_again("held", worker, queue, first, first + step - 1)
-            yield from (codec.read(job) for job in jobs)
+            yield from codec.read_all(jobs)
             first += step
             if seen < step:
                 return
@@ -214,11 +214,12 @@ class RedisStore(Store):
             time.sleep(timeout / 1000)
 
     def get(self, ids: Sequence[str]) -> list[Job | None]:
-        return [
-            codec.read(stored) if stored else None
-            for part in _parts(ids, SCRIPT_LIMIT)
-            for stored in self.run_again("get", *part)
-        ]
+        return [codec.read(stored) if stored else None for stored in self.raw(ids)]
+
+    def raw(self, ids: Sequence[str]) -> Iterator[bytes]:
+        """The hashes of these jobs, as `codec` reads them."""
+        for part in _parts(ids, SCRIPT_LIMIT):
+            yield from self.run_again("get", *part)
 
     def find(self, query: Query) -> Page:
         return Finder(self, query).page()
@@ -319,6 +320,6 @@ def _read_counts(row: Sequence[Any], now: int) -> QueueCounts:
     return QueueCounts(
         queue=queue.decode(),
         by_status={JobStatus(int(status)): size for status, size in zip(sizes[::2], sizes[1::2], strict=True)},
-        oldest_at=codec.read(oldest).ready_at if oldest else None,
+        oldest_at=first.ready_at if (first := codec.read_if_possible(oldest)) else None,
         pause=pause if pause and pause.holds(now) else None,
     )

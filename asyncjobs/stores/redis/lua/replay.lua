@@ -1,8 +1,3 @@
--- A job's first version is not written down.
-local function is_first(key, stored, version)
-  return not stored and version == '1' and redis.call('EXISTS', key) == 1
-end
-
 -- Whether all that a change writes is stored already: then it is the repetition of one whose answer was lost.
 local function is_replay(key, fields, gone)
   for i = 1, #fields, 2 do

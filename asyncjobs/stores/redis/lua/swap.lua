@@ -1,6 +1,7 @@
 -- Writes changed jobs, each if its version is still the one that was read.
 -- ARGV: now or '', groups; the facts of a group: place left, place entered ('' and '' for a note on a running job), score,
--- terminal status to count or '', queue, step of the version, unique key to drop, to take, and how long it is held.
+-- terminal status to count or '', queue, step of the version, unique key to drop, to take, how long it is held, and the
+-- status and priority the jobs had.
 -- Answers '1' (stored now) or '0' (stale) for each row, in one string.
 --- @include drop_unique
 --- @include place
