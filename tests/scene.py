@@ -8,7 +8,6 @@ from uuid import uuid4
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobError, JobStatus
 from asyncjobs.stores.base import Change, Query, Store
-from tests.clock import Clock
 
 LEASE = 10_000
 BOOM = JobError(code="BOOM", message="it broke", type="builtins.ValueError", traceback="line 1\nline 2")
@@ -19,12 +18,13 @@ class Scene:
     """A store, its clock, and the usual ways to change what is in it."""
 
     store: Store
-    clock: Clock
+    clock: Any  # a `Clock`, or the `now` of a store on its own clock
 
     def job(self, **fields: Any) -> Job:
         """A job as the engine would submit it now."""
         now = self.clock()
-        return Job(**{"id": str(uuid4()), "name": "tests.echo", "created_at": now, "updated_at": now} | fields)
+        usual: dict[str, Any] = {"id": str(uuid4()), "name": "tests.echo", "created_at": now, "updated_at": now}
+        return Job(**usual | fields)
 
     def delayed(self, ms: int, **fields: Any) -> Job:
         return self.job(status=JobStatus.SCHEDULED, due_at=self.clock() + ms, **fields)

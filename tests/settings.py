@@ -44,7 +44,7 @@ def _server(engine: str, **options: Any) -> dict[str, Any]:
     }
 
 
-DATABASES: dict[str, dict[str, Any]] = {"default": _sqlite("default"), "sqlite": _sqlite("sqlite")}
+DATABASES: dict[str, dict[str, Any]] = {"default": _sqlite("default"), "sqlite": _sqlite("sqlite")}  # type: ignore[no-redef]
 if find_spec("psycopg"):
     DATABASES["postgres"] = _server("postgresql")
 if find_spec("MySQLdb") or find_spec("pymysql"):

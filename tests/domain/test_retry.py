@@ -1,6 +1,7 @@
 """How long before a failed job runs again."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -120,6 +121,6 @@ def test_a_policy_survives_json(policy: RetryPolicy) -> None:
     "wrong",
     [lambda: retry.fixed(-1), lambda: retry.delays(), lambda: retry.delays(1, -2), lambda: retry.linear(1, cap=-1)],
 )
-def test_a_policy_without_sense_is_refused(wrong: object) -> None:
+def test_a_policy_without_sense_is_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match="retry policy"):
         wrong()

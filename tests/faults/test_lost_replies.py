@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -147,7 +148,7 @@ def test_a_server_that_forgets_its_scripts_is_taught_them_again(scene: Scene, ve
     job = scene.started()
     VERBS[verb](scene, job)
     again = scene.started(queue="other")
-    scene.store.client.script_flush()
+    cast(RedisStore, scene.store).client.script_flush()
     VERBS[verb](scene, again)
 
 
@@ -155,7 +156,7 @@ def test_work_goes_on_while_scripts_are_flushed(scene: Scene) -> None:
     scene.store.add([scene.job() for _ in range(50)])
     changes: list[Change] = []
     for _ in range(12):
-        scene.store.client.script_flush()
+        cast(RedisStore, scene.store).client.script_flush()
         written, claimed = scene.store.exchange(changes, ["default"], worker="w1", limit=5, lease=LEASE)
         assert all(written)
         changes = [Change(job, transitions.complete(job, "1", now=scene.clock())) for job in claimed]

@@ -1,11 +1,15 @@
 """A server at its memory limit takes no new jobs, lets finished work be recorded, and goes on when there is room."""
 
+from typing import cast
+
 import pytest
+import redis
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import StoreOutOfMemory
 from asyncjobs.stores.base import Change
+from asyncjobs.stores.redis import RedisStore
 from tests.scene import BOOM, LEASE, Scene, ids
 
 pytestmark = pytest.mark.faults
@@ -17,11 +21,15 @@ PAYLOAD = '"' + "x" * 10_000 + '"'
 def running(scene: Scene) -> list[Job]:
     """Jobs that were started while there was room, on a server that has none left."""
     running = [scene.started(queue="running", payload=PAYLOAD) for _ in range(10)]
-    client = scene.store.client
+    client = client_of(scene)
     client.config_set("maxmemory-policy", "noeviction")
     client.config_set("maxmemory", int(client.info("memory")["used_memory"]) + ROOM)
     fill_up(scene)
     return running
+
+
+def client_of(scene: Scene) -> redis.Redis:
+    return cast(RedisStore, scene.store).client
 
 
 def fill_up(scene: Scene) -> None:
@@ -31,13 +39,13 @@ def fill_up(scene: Scene) -> None:
 
 
 def test_a_new_job_is_refused_and_leaves_nothing_behind(scene: Scene, running: list[Job]) -> None:
-    before = scene.store.client.dbsize()
+    before = client_of(scene).dbsize()
     jobs = [scene.job(queue="new", unique_key="k", payload=PAYLOAD, tags=("red",)) for _ in range(3)]
     with pytest.raises(StoreOutOfMemory):
         scene.store.add(jobs)
     assert scene.store.get(ids(jobs)) == [None] * 3
     assert scene.counted("new") == {}
-    assert scene.store.client.dbsize() == before
+    assert client_of(scene).dbsize() == before
 
 
 def test_finished_jobs_are_recorded(scene: Scene, running: list[Job]) -> None:

@@ -66,7 +66,7 @@ def test_every_job_runs_to_its_end_once(backend: Backend, clock: Clock, faults: 
     assert scene.counted() == {JobStatus.COMPLETED: len(jobs)}
     assert [minute.count for minute in store.series(1)] == [len(jobs)]
     assert [job.attempt for job in stored] == [2, 1, 1, 2, 1, 1, 2]
-    assert store.held("w1") == store.check() == []
+    assert (store.held("w1"), store.check()) == ([], [])
 
 
 @quickly

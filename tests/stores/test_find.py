@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from asyncjobs.stores.cursor import InvalidCursor
 from tests.scene import Scene, ids
 
 
-def add_in_turn(scene: Scene, count: int, **fields: object) -> list[Job]:
+def add_in_turn(scene: Scene, count: int, **fields: Any) -> list[Job]:
     added = []
     for _ in range(count):
         added.append(scene.add(**fields))
@@ -21,7 +22,7 @@ def add_in_turn(scene: Scene, count: int, **fields: object) -> list[Job]:
     return added
 
 
-def pages(scene: Scene, **query: object) -> list[Page]:
+def pages(scene: Scene, **query: Any) -> list[Page]:
     found = [scene.store.find(Query(**query))]
     while found[-1].next:
         found.append(scene.store.find(Query(after=found[-1].next, **query)))

@@ -10,7 +10,7 @@ from asyncjobs.domain.job import Job, JobStatus, Progress
 from tests.scene import BOOM, LEASE, Scene
 
 RUNNING, ENDED = JobStatus.IN_PROGRESS, [JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED]
-PLENTY = {
+PLENTY: dict[str, Any] = {
     "priority": 40,
     "payload": '{"a": []}',
     "timeout_ms": 5_000,
@@ -118,4 +118,5 @@ def test_a_beat_moves_the_lease_alone(scene: Scene) -> None:
     now = scene.clock.advance(999)
     scene.store.beat("w1", {started.id: started.version}, lease=LEASE)
     assert_same(scene.stored(started), started.replace(claimed_until=now + LEASE))
-    assert_same(*scene.store.held("w1"), started.replace(claimed_until=now + LEASE))
+    [held] = scene.store.held("w1")
+    assert_same(held, started.replace(claimed_until=now + LEASE))

@@ -61,7 +61,9 @@ def duel(
 
 def work_off(backend: Backend) -> list[str]:
     """Claims and completes until nothing is ready; answers the ids of what was claimed."""
-    store, claimed, changes = backend.open(), [], []
+    store = backend.open()
+    claimed: list[str] = []
+    changes: list[Change] = []
     worker = f"w{id(store)}"
     while True:
         written, jobs = store.exchange(changes, ["default"], worker=worker, limit=20, lease=60_000)

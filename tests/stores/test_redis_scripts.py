@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asyncjobs.domain.job import Job
+from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock, tick
 from asyncjobs.ids import new_ids
 from asyncjobs.stores.redis import RedisStore, codec, keys, scripts
@@ -60,8 +60,8 @@ def test_promotion_chooses_the_lane_that_python_does(store: RedisStore, clock: C
     due = clock() + 1
     ids = new_ids(len(priorities))
     for job_id, priority in zip(ids, priorities, strict=True):
-        times = {"created_at": clock(), "updated_at": clock(), "due_at": due}
-        store.add([Job(id=job_id, name="n", priority=priority, status=codec.JobStatus.SCHEDULED, **times)])
+        job = Job(id=job_id, name="n", priority=priority, created_at=clock(), updated_at=clock())
+        store.add([job.replace(status=JobStatus.SCHEDULED, due_at=due)])
     clock.advance(1)
     store.claim(["default"], worker="w", limit=0, lease=1_000)
     for lane in range(keys.LANES):
