@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from redis import exceptions
@@ -180,16 +180,17 @@ class RedisStore(Store):
         return codec.read_all(stored)
 
     def held(self, worker: str) -> list[Job]:
-        return [job for queue in self._queues() for job in self._held(worker, queue)]
+        """Scans by member, not by rank: beats move the others about meanwhile."""
+        return [job for queue in self._queues() for ids in self._running(queue) for job in self._held(worker, ids)]
 
-    def _held(self, worker: str, queue: str) -> Iterable[Job]:
-        first, step = 0, 1000
-        while True:
-            seen, *jobs = self.run_again("held", worker, queue, first, first + step - 1)
-            yield from codec.read_all(jobs)
-            first += step
-            if seen < step:
-                return
+    def _held(self, worker: str, ids: Sequence[str]) -> list[Job]:
+        return codec.read_all(self.run_again("held", worker, *ids))
+
+    @connection.translated
+    def _running(self, queue: str) -> list[Sequence[str]]:
+        """The ids of the queue's running jobs, as many at a time as one script looks at."""
+        members = self.client.zscan_iter(self.key(keys.sorted_place(JobStatus.IN_PROGRESS, queue)), count=SCRIPT_LIMIT)
+        return _parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)), SCRIPT_LIMIT)
 
     @connection.translated
     def wait(self, queues: Sequence[str], *, timeout: int) -> None:
