@@ -5,7 +5,7 @@ The seventeen fields of that system are always present, "" meaning null; ours on
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -162,9 +162,12 @@ def read(stored: bytes) -> Job:
         raise _unreadable(stored, error) from error
 
 
-def read_all(stored: Iterable[bytes]) -> list[Job]:
+def read_all(stored: Sequence[bytes]) -> list[Job]:
     """Those of these jobs that can be read. One that cannot, perhaps a later release's, must not hold up the others."""
-    return [job for text in stored if (job := read_if_possible(text)) is not None]
+    try:
+        return [read(text) for text in stored]
+    except DeserializationError:
+        return [job for text in stored if (job := read_if_possible(text)) is not None]
 
 
 def read_if_possible(stored: bytes) -> Job | None:
