@@ -1,5 +1,6 @@
 """How the store reaches its server."""
 
+import gc
 import os
 import threading
 import time
@@ -9,6 +10,7 @@ from django.test import override_settings
 
 from asyncjobs.errors import StoreUnavailable
 from asyncjobs.stores.redis import RedisStore
+from asyncjobs.stores.redis.connection import client_from_url
 from tests import servers
 
 
@@ -53,3 +55,20 @@ def test_a_server_that_is_not_there_is_an_error_of_ours() -> None:
     with pytest.raises(StoreUnavailable) as refused:
         store.counts()
     assert refused.value.code == "STORE_UNAVAILABLE"
+
+
+def test_a_store_that_is_collected_while_its_thread_holds_the_pool_waits_for_nobody() -> None:
+    """The collector runs where it likes, also inside the pool, and a finalizer must not want the pool's lock."""
+    client = client_from_url(servers.valkey_url(), timeout=5)
+
+    def collect() -> None:
+        store = RedisStore(client, prefix="collected")
+        store.run("counts")
+        with client.connection_pool._lock:
+            del store
+            gc.collect()
+
+    thread = threading.Thread(target=collect, daemon=True)
+    thread.start()
+    thread.join(timeout=10)
+    assert not thread.is_alive()

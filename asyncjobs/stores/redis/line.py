@@ -9,11 +9,15 @@ from redis.exceptions import ResponseError
 
 
 class Line(threading.local):
-    """Sends one command and reads its answer, on a connection that stays with the thread."""
+    """Sends one command and reads its answer, on a connection that stays with the thread and ends with it.
+
+    The connection is like the pool's but not out of it: giving it back from a finalizer would take the pool's lock,
+    and the collector may run a finalizer in a thread that holds it.
+    """
 
     def __init__(self, client: redis.Redis) -> None:
-        self._pool = client.connection_pool
-        self._lent: _Lent | None = None
+        self._pool: Any = client.connection_pool
+        self._own: _Own | None = None
 
     def ask(self, *command: Any) -> Any:
         """The answer. After a broken connection the next call makes a new one."""
@@ -28,19 +32,18 @@ class Line(threading.local):
             raise
 
     def _connection(self) -> Any:
-        if self._lent is None or self._lent.pid != os.getpid():
-            self._lent = _Lent(self._pool)
-        return self._lent.connection
+        if self._own is None or self._own.pid != os.getpid():
+            self._own = _Own(self._pool)
+        return self._own.connection
 
 
-class _Lent:
-    """A connection out of a pool, given back when its thread is gone."""
+class _Own:
+    """A connection that is closed as soon as its thread is gone, in the process that opened it."""
 
     def __init__(self, pool: Any) -> None:
         self.pid = os.getpid()
-        self.connection = pool.get_connection()
-        self._pool = pool
+        self.connection = pool.connection_class(**pool.connection_kwargs)
 
     def __del__(self) -> None:
         if self.pid == os.getpid():
-            self._pool.release(self.connection)
+            self.connection.disconnect()
