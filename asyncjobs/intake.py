@@ -82,7 +82,12 @@ class Intake:
     def _restore(self, canceled: Sequence[Change]) -> None:
         """Puts back the twins that made way for jobs which were then refused."""
         now = self._store.now()
-        self._store.swap([Change(new, old.replace(version=new.version + 1, updated_at=now)) for old, new in canceled])
+        self._store.swap(
+            [
+                Change(change.new, change.old.replace(version=change.new.version + 1, updated_at=now))
+                for change in canceled
+            ]
+        )
 
     def _make_way(self, conflict: DuplicateJob, newcomers: dict[str, Job]) -> list[Change]:
         """Cancels the twin, unless it is too late for that, and answers what was done."""

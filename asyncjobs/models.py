@@ -27,6 +27,7 @@ class JobRecord(models.Model):
     completed_at = models.BigIntegerField(null=True)
     claimed_until = models.BigIntegerField(null=True)
     timeout_ms = models.BigIntegerField(null=True)
+    soft_timeout_ms = models.BigIntegerField(null=True)
     unique_until = models.BigIntegerField(null=True)
     cancel_requested = models.BigIntegerField(null=True)
     retry_count = models.IntegerField()
@@ -93,6 +94,23 @@ class TagRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tag} {self.seq}"
+
+
+class EntryRecord(models.Model):
+    """One entry of a job's journal."""
+
+    pk = models.CompositePrimaryKey("seq", "kind", "number")
+    seq = models.BigIntegerField()  # the job's
+    number = models.BigIntegerField()
+    at = models.BigIntegerField()
+    kind = ExactCharField(max_length=7)
+    text = ExactTextField()
+
+    class Meta:
+        db_table = "asyncjobs_entry"
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind} {self.number}"
 
 
 class TallyRecord(models.Model):

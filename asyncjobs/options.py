@@ -22,6 +22,7 @@ class HandlerOptions(TypedDict, total=False):
     max_retries: int
     retry: RetryPolicy | None
     timeout: Duration | None
+    soft_timeout: Duration | None
     unique: Unique | str | bool | None
     tags: Iterable[str]
 
@@ -53,6 +54,7 @@ class Options:
     max_retries: int = 3
     retry: RetryPolicy | None = None
     timeout_ms: int | None = None
+    soft_timeout_ms: int | None = None
     unique: Unique | None = None
     tags: tuple[str, ...] = ()
     due: Due | None = None
@@ -66,7 +68,9 @@ class Options:
             rules_of_given = [(*_RULES[name], value) for name, value in given.items()]
         except KeyError as unknown:
             raise TypeError(f"unknown option {unknown}; there are {', '.join(_RULES)}") from None
-        return replace(self, **{field: rule(value) for field, rule, value in rules_of_given})
+        options = replace(self, **{field: rule(value) for field, rule, value in rules_of_given})
+        _require_soft_before_hard(options)
+        return options
 
 
 def _retry(policy: RetryPolicy | None) -> RetryPolicy | None:
@@ -82,6 +86,12 @@ def _timeout(timeout: Duration | None) -> int | None:
     if not 0 < ms <= _MAX_TIMEOUT_MS:
         raise InvalidJob(f"a timeout is longer than zero and shorter than 25 days, not {timeout!r:.80}")
     return ms
+
+
+def _require_soft_before_hard(options: Options) -> None:
+    hard, soft = options.timeout_ms, options.soft_timeout_ms
+    if hard is not None and soft is not None and soft >= hard:
+        raise InvalidJob(f"a soft timeout is shorter than the timeout: {soft} ms is not below {hard} ms")
 
 
 def _delay(delay: Duration | None) -> Due | None:
@@ -100,6 +110,7 @@ _RULES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "max_retries": ("max_retries", rules.max_retries),
     "retry": ("retry", _retry),
     "timeout": ("timeout_ms", _timeout),
+    "soft_timeout": ("soft_timeout_ms", _timeout),
     "unique": ("unique", unique_of),
     "tags": ("tags", rules.tags),
     "delay": ("due", _delay),

@@ -49,7 +49,7 @@ def _row(name: str, options: Options, now: int) -> list[Any]:
 
 def _common(name: str, options: Options, now: int) -> Iterator[tuple[str, Any]]:
     yield from (("name", name), ("created_at", now), ("updated_at", now))
-    for field in ("queue", "priority", "max_retries", "retry", "timeout_ms", "tags", "owner"):
+    for field in ("queue", "priority", "max_retries", "retry", "timeout_ms", "soft_timeout_ms", "tags", "owner"):
         yield field, getattr(options, field)
     due_at = None if options.due is None else options.due.at(now)
     if due_at is not None and due_at > now:

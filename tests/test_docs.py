@@ -71,6 +71,7 @@ VERBS: dict[str, list[Callable[[Job], Job]]] = {
         lambda job: transitions.fail(job, JobError(code="E", message=""), delay=None, now=5),
     ],
     "release": [lambda job: transitions.release(job, now=5)],
+    "snooze": [lambda job: transitions.snooze(job, 9, now=5)],
     "rescue": [lambda job: transitions.rescue(job, now=5)],
     "crash": [lambda job: transitions.crash(job, now=5)],
     "cancel": [lambda job: transitions.cancel(job, now=5)],

@@ -1,6 +1,7 @@
 """`manage.py jobs`: what operators see, change, and script against."""
 
 import io
+import json
 from collections.abc import Iterator
 from unittest import mock
 
@@ -10,7 +11,7 @@ from asyncjobs import Engine, JobStatus, RetryPolicy
 from asyncjobs.conf import Conf
 from asyncjobs.current import exchange_engine
 from asyncjobs.domain.job import FIELDS
-from asyncjobs.stores.base import Finding, Store
+from asyncjobs.stores.base import Change, Entry, Finding, Store
 from asyncjobs.stores.memory import MemoryStore
 from tests.backends import Backend
 from tests.clock import Clock
@@ -98,7 +99,7 @@ def test_pages_follow_each_other(scene: Scene) -> None:
 def test_show_tells_all_of_a_job(scene: Scene) -> None:
     job = scene.failed(payload='{"args":["é"],"kwargs":{}}', retry=RetryPolicy(), owner="ada")
     document = jobs("show", job.id, "--json").document
-    assert list(document) == list(FIELDS)
+    assert list(document) == [*FIELDS, "attempts", "log"]
     assert (document["status"], document["created_at"], document["payload"]) == ("FAILED", NOW, job.payload)
     assert document["error"]["code"] == BOOM.code
     assert document["retry"]["kind"] == "exponential"
@@ -108,6 +109,23 @@ def test_show_tells_all_of_a_job(scene: Scene) -> None:
     assert "error         BOOM: builtins.ValueError it broke" in text
     assert text.endswith("    line 1\n    line 2\n")
     assert "cancel_requested" not in text
+
+
+def test_show_tells_of_the_attempts_and_the_log(scene: Scene) -> None:
+    started = scene.started()
+    error = {"code": "BOOM", "message": "it\x1b broke", "type": "a.B", "traceback": "x\ny\x07"}
+    said = {"attempt": 1, **error, "worker": "w1"}
+    attempts = [Entry("attempt", scene.clock(), json.dumps(said)), Entry("attempt", scene.clock(), "[1]")]
+    log = [Entry("log", scene.clock(), f"line\n{number}") for number in range(1, 31)]
+    scene.store.swap([Change(started, started, (*attempts, *log))])
+    document = jobs("show", started.id, "--json").document
+    assert document["attempts"][0] == {"number": 1, "at": NOW} | said
+    assert document["attempts"][1]["message"] == "[1]"
+    assert document["log"][0] == {"number": 1, "at": NOW, "text": "line\n1"}
+    assert len(document["log"]) == 30
+    text = jobs("show", started.id).out
+    assert f"attempt 1 on w1 ended {NOW} (0ms ago)\n    BOOM: a.B it\\x1b broke\n    x\n    y\\x07\n" in text
+    assert f"log, lines 11 to 30\n    {NOW}  line\\n11\n" in text
 
 
 def test_counts_show_every_queue(scene: Scene, engine: Engine) -> None:

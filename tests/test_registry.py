@@ -142,6 +142,17 @@ def test_using_changes_options_for_one_submission(engine: Engine) -> None:
     assert everything.submit(1).queue == "mail"
 
 
+def test_a_soft_timeout_is_shorter_than_the_hard_one(engine: Engine) -> None:
+    stored = everything.using(soft_timeout=timedelta(seconds=89)).submit(1)
+    assert (stored.timeout_ms, stored.soft_timeout_ms) == (90_000, 89_000)
+    assert add.using(soft_timeout=10**6).submit(1).soft_timeout_ms == 10**9
+    for timeout, soft_timeout in ((5, 5), (5, 6)):
+        with pytest.raises(InvalidJob, match="a soft timeout is shorter"):
+            add.using(timeout=timeout, soft_timeout=soft_timeout)
+    with pytest.raises(InvalidJob, match="a soft timeout is shorter"):
+        everything.using(soft_timeout=90)
+
+
 def test_using_can_be_used_again(engine: Engine) -> None:
     slow = add.using(queue="slow").using(priority=7)
     assert {(job.queue, job.priority) for job in (slow.submit(1), slow.submit(2))} == {("slow", 7)}
@@ -219,6 +230,7 @@ def test_a_large_payload_is_refused() -> None:
     + [{"priority": value} for value in (-101, 101, 1.5, True, "1")]
     + [{"max_retries": value} for value in (-1, 1_001, 0.5, None)]
     + [{"timeout": value} for value in (0, -1, float("nan"), float("inf"), 10**9, "1", True, timedelta(0))]
+    + [{"soft_timeout": value} for value in (0, 10**9, "1")]
     + [{"tags": value} for value in ("abc", [""], ["x" * 65], [1], [str(n) for n in range(21)], ["a\0"], ["\ud800"])]
     + [{"retry": 5}, {"unique": Unique(key="x" * 200)}]
     + [{"delay": value} for value in (-1, float("inf"), 1e300, "1", datetime(2026, 1, 1, tzinfo=UTC))]

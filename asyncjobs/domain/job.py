@@ -75,6 +75,7 @@ class Job:
     lapses: int = 0  # leases that ran out under it
     claimed_until: int | None = None
     timeout_ms: int | None = None
+    soft_timeout_ms: int | None = None
     retry: RetryPolicy | None = None  # None: the handler's
     unique_key: str | None = None
     unique_while: UniqueWhile = "running"

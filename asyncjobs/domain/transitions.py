@@ -50,6 +50,21 @@ def release(job: Job, *, now: int) -> Job:
     return _back(job, now, status=JobStatus.QUEUED, due_at=now, attempt=job.attempt - 1)
 
 
+def snooze(job: Job, due_at: int, *, error: JobError | None = None, now: int) -> Job:
+    """IN_PROGRESS → SCHEDULED until `due_at`: handed back by its holder, nothing charged. No error keeps the last."""
+    _require(job, JobStatus.IN_PROGRESS)
+    if job.cancel_requested is not None:
+        return cancel(job, now=now)
+    return _back(
+        job,
+        now,
+        status=JobStatus.SCHEDULED,
+        due_at=max(due_at, now),
+        attempt=job.attempt - 1,
+        error=error or job.error,
+    )
+
+
 def rescue(job: Job, *, now: int, max_lapses: int = MAX_LAPSES) -> Job:
     """IN_PROGRESS → QUEUED after its lease ran out, or FAILED when that happened too often."""
     _require(job, JobStatus.IN_PROGRESS)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.errors import InvalidQuery
+from asyncjobs.errors import InvalidJob, InvalidQuery
 
 MAX_PAGE: Final = 1_000  # jobs on one page
 MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
 PROMOTE_LIMIT: Final = 100  # due jobs one claim promotes, at most, per queue
 SERIES_MINUTES: Final = 24 * 60  # how long per-minute figures are kept
+MAX_ENTRY: Final = 16 * 1024  # bytes of one entry's text, in UTF-8
 
 _LARGEST_TIME: Final = 2**53
 _UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
@@ -25,11 +26,33 @@ _UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be 
 Twins = Literal["return", "refuse"]
 
 
+EntryKind = Literal["log", "attempt"]
+JOURNAL_LIMITS: Final[Mapping[EntryKind, int]] = {"log": 500, "attempt": 50}
+"""How many entries of a kind are kept with a job; the oldest go first."""
+
+
+class Entry(NamedTuple):
+    """A line of a job's journal.
+
+    `number` is 1, 2, 3 … within a job and kind, given by the store: a gap at the beginning says that older ones
+    were dropped.
+    """
+
+    kind: EntryKind
+    at: int  # milliseconds by the store's clock, as given by the writer
+    text: str  # at most MAX_ENTRY
+    number: int = 0
+
+
 class Change(NamedTuple):
-    """`new` is to replace `old`. Equal versions mark a note on a running job; else `new.version == old.version + 1`."""
+    """`new` is to replace `old`. Equal versions mark a note on a running job; else `new.version == old.version + 1`.
+
+    `entries` are appended to the job's journal with it; a note may carry them alone, and change nothing else.
+    """
 
     old: Job
     new: Job
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +201,12 @@ class Store(ABC):
         written, so that repeating is safe. A stale one writes nothing. A job that enters a terminal status is
         counted in `series`. The unique key is let go when `new` no longer holds it, and taken again, if free,
         when it holds it again.
+
+        The entries of a change are appended in the same step, if it is written now: not when it is stale, nor when
+        it counts as written because it was stored already. A change that writes no field is never that: it is
+        written, and its entries appended, while the version is the stored one, else stale. So a note that is
+        repeated after a lost answer may append its entries twice: log lines are kept at least once, what comes with
+        a transition exactly once. An entry larger than MAX_ENTRY is an `InvalidJob`, and nothing is written.
         """
 
     def exchange(
@@ -219,6 +248,10 @@ class Store(ABC):
         """One page of jobs. Going on from page to page meets every job that stays in place exactly once."""
 
     @abstractmethod
+    def journal(self, job_id: str, kind: EntryKind, *, after: int = 0, limit: int = 100) -> list[Entry]:
+        """Up to `limit` (1 to MAX_PAGE) entries of this job and kind with a number above `after`, oldest first."""
+
+    @abstractmethod
     def counts(self) -> list[QueueCounts]:
         """Every queue that was ever used, by name, in a time that does not depend on the number of jobs."""
 
@@ -240,11 +273,14 @@ class Store(ABC):
 
     @abstractmethod
     def delete(self, jobs: Sequence[Job]) -> list[bool]:
-        """Removes each job that is stored with this version, its unique key too; answers which are gone now."""
+        """Removes each job stored with this version, its unique key and journal too; answers which are gone now."""
 
     @abstractmethod
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
-        """Removes up to `limit` finished jobs completed before the time given for their status; answers how many."""
+        """Removes up to `limit` finished jobs completed before the time given for their status, with their journals.
+
+        Answers how many.
+        """
 
     @abstractmethod
     def check(self, *, fix: bool = False) -> list[Finding]:
@@ -252,3 +288,21 @@ class Store(ABC):
 
         A healthy store has no findings, whatever goes on beside the check.
         """
+
+
+def require_short_entries(changes: Sequence[Change]) -> None:
+    """Raises `InvalidJob` when a change has an entry that is too large."""
+    for change in changes:
+        for entry in change.entries:
+            size = len(entry.text.encode(errors="surrogatepass"))
+            if size > MAX_ENTRY:
+                message = f"an entry has at most {MAX_ENTRY} bytes, not {size}"
+                raise InvalidJob(message, job_id=change.new.id)
+
+
+def require_page(*, after: int, limit: int) -> None:
+    """Raises `InvalidQuery` when no page of a journal can be asked for so."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidQuery(f"a page has 1 to {MAX_PAGE} entries, not {limit!r:.40}")
+    if not 0 <= after <= _LARGEST_TIME:
+        raise InvalidQuery(f"no entry has the number {after!r:.40}")

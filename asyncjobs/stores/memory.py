@@ -3,7 +3,7 @@
 import threading
 import time
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any, ClassVar, Self
@@ -13,10 +13,13 @@ from asyncjobs.domain.job import FIELDS, PENDING, TERMINAL, Job, JobStatus, valu
 from asyncjobs.domain.lease import LeaseClock, tick
 from asyncjobs.errors import DuplicateJob, QueueFull
 from asyncjobs.stores.base import (
+    JOURNAL_LIMITS,
     PROMOTE_LIMIT,
     SERIES_MINUTES,
     Beat,
     Change,
+    Entry,
+    EntryKind,
     Finding,
     Minute,
     Page,
@@ -26,13 +29,15 @@ from asyncjobs.stores.base import (
     Store,
     Twins,
     WorkerRecord,
+    require_page,
+    require_short_entries,
 )
 from asyncjobs.stores.cursor import Cursor
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 
-Entry = tuple[Any, ...]  # sort key first, the job's id last
+Spot = tuple[Any, ...]  # sort key first, the job's id last
 
 
 def wall_clock() -> int:
@@ -55,15 +60,16 @@ class MemoryStore(Store):
         self._changed = threading.Condition(threading.RLock())
         self._jobs: dict[str, Job] = {}
         self._turn = count()
-        self._ready_keys: dict[str, Entry] = {}
-        self._ready: defaultdict[str, list[Entry]] = defaultdict(list)
-        self._places: defaultdict[tuple[JobStatus, str], list[Entry]] = defaultdict(list)
-        self._created: list[Entry] = []
+        self._ready_keys: dict[str, Spot] = {}
+        self._ready: defaultdict[str, list[Spot]] = defaultdict(list)
+        self._places: defaultdict[tuple[JobStatus, str], list[Spot]] = defaultdict(list)
+        self._created: list[Spot] = []
         self._unique: dict[str, str] = {}
         self._queues: set[str] = set()
         self._pauses: dict[str, Pause] = {}
         self._series: Counter[tuple[int, str, JobStatus]] = Counter()
         self._workers: dict[str, WorkerRecord] = {}
+        self._journals: defaultdict[str, dict[EntryKind, deque[Entry]]] = defaultdict(_empty_journal)
 
     def now(self) -> int:
         return self._clock()
@@ -141,12 +147,14 @@ class MemoryStore(Store):
         return queue in self._pauses and self._pauses[queue].holds(self.now())
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
+        require_short_entries(changes)
         with self._changed:
-            written = [self._swap(old, new) for old, new in changes]
+            written = [self._swap(change) for change in changes]
             self._changed.notify_all()
             return written
 
-    def _swap(self, old: Job, new: Job) -> bool:
+    def _swap(self, change: Change) -> bool:
+        old, new, entries = change
         stored = self._jobs.get(new.id)
         if stored is None:
             return False
@@ -155,11 +163,24 @@ class MemoryStore(Store):
         }
         result = stored.replace(**changed)
         if stored.version != old.version:
-            return result == stored
-        self._put(result)
+            return bool(changed) and result == stored
+        if changed:
+            self._put(result)
+        self._append(new.id, entries)
         if new.is_terminal and not old.is_terminal:
             self._series[self.now() // MINUTE_MS * MINUTE_MS, new.queue, new.status] += 1
         return True
+
+    def _append(self, job_id: str, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            kept = self._journals[job_id][entry.kind]
+            kept.append(entry._replace(number=kept[-1].number + 1 if kept else 1))
+
+    def journal(self, job_id: str, kind: EntryKind, *, after: int = 0, limit: int = 100) -> list[Entry]:
+        require_page(after=after, limit=limit)
+        with self._changed:
+            kept = self._journals[job_id][kind] if job_id in self._journals else ()
+            return list(islice((entry for entry in kept if entry.number > after), limit))
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         with self._changed:
@@ -215,7 +236,7 @@ class MemoryStore(Store):
             following = Cursor(*page[query.limit - 1]).text if len(page) > query.limit else ""
             return Page([self._jobs[job_id] for _, job_id in page[: query.limit]], following)
 
-    def _matches(self, entry: Entry, query: Query) -> bool:
+    def _matches(self, entry: Spot, query: Query) -> bool:
         job = self._jobs[entry[-1]]
         return (
             query.queue in (None, job.queue)
@@ -297,7 +318,7 @@ class MemoryStore(Store):
         self._lease_clock = tick(self._lease_clock, self.now(), lease)
         return self._lease_clock
 
-    def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Entry]:
+    def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Spot]:
         for (at, of), place in self._places.items():
             if at == status and queue in (None, of):
                 yield from place
@@ -331,8 +352,13 @@ class MemoryStore(Store):
         _discard(self._created, (job.created_at, job.id))
         if self._unique.get(job.unique_key or "") == job.id:
             del self._unique[job.unique_key or ""]
+        self._journals.pop(job.id, None)
         del self._jobs[job.id]
 
 
-def _discard(entries: list[Entry], entry: Entry) -> None:
+def _empty_journal() -> dict[EntryKind, deque[Entry]]:
+    return {kind: deque(maxlen=most) for kind, most in JOURNAL_LIMITS.items()}
+
+
+def _discard(entries: list[Spot], entry: Spot) -> None:
     del entries[bisect_left(entries, entry)]

@@ -63,7 +63,7 @@ def _finish(store: Store, jobs: list[Job]) -> None:
     waiting = [job for job in jobs if job.status == JobStatus.QUEUED]
     started = [Change(job, transitions.start(job, worker="w", until=now + 30_000, now=now)) for job in waiting]
     store.swap(started)
-    store.swap([Change(new, _ended(new, number, now)) for number, (_, new) in enumerate(started)])
+    store.swap([Change(change.new, _ended(change.new, number, now)) for number, change in enumerate(started)])
 
 
 def _ended(job: Job, number: int, now: int) -> Job:

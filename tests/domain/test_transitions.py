@@ -21,6 +21,7 @@ ALLOWED: dict[str, tuple[Callable[[Job], Job], set[JobStatus]]] = {
     "complete": (lambda job: transitions.complete(job, "1", now=NOW), {JobStatus.IN_PROGRESS}),
     "fail": (lambda job: transitions.fail(job, BOOM, delay=5, now=NOW), {JobStatus.IN_PROGRESS}),
     "release": (lambda job: transitions.release(job, now=NOW), {JobStatus.IN_PROGRESS}),
+    "snooze": (lambda job: transitions.snooze(job, 77_000, now=NOW), {JobStatus.IN_PROGRESS}),
     "rescue": (lambda job: transitions.rescue(job, now=NOW), {JobStatus.IN_PROGRESS}),
     "crash": (lambda job: transitions.crash(job, now=NOW), {JobStatus.IN_PROGRESS}),
     "request_cancel": (lambda job: transitions.request_cancel(job, now=NOW), {JobStatus.IN_PROGRESS}),
@@ -133,6 +134,30 @@ def test_releasing_charges_nothing() -> None:
     }
 
 
+def test_snoozing_charges_nothing() -> None:
+    retried = RUNNING.replace(retry_count=2, crashes=1, lapses=1, error=BOOM)
+    assert differences(retried, transitions.snooze(retried, 77_000, now=NOW)) == {
+        "status": JobStatus.SCHEDULED,
+        "version": 3,
+        "due_at": 77_000,
+        "attempt": 0,
+        "worker": None,
+        "started_at": None,
+        "claimed_until": None,
+        "updated_at": NOW,
+    }
+
+
+def test_snoozing_says_why_or_keeps_the_last_error() -> None:
+    later = JobError(code="LATER", message="the other side is busy")
+    assert transitions.snooze(RUNNING.replace(error=BOOM), 77_000, error=later, now=NOW).error == later
+    assert transitions.snooze(RUNNING.replace(error=BOOM), 77_000, now=NOW).error == BOOM
+
+
+def test_a_job_cannot_be_snoozed_into_the_past() -> None:
+    assert transitions.snooze(RUNNING, NOW - 1, now=NOW).due_at == NOW
+
+
 @pytest.mark.parametrize(
     ("take_back", "counter", "most", "code"),
     [
@@ -162,6 +187,8 @@ def test_a_job_taken_back_runs_again_until_it_happened_too_often(
     [
         lambda job: transitions.fail(job, BOOM, delay=5, now=NOW),
         lambda job: transitions.fail(job, BOOM, delay=None, now=NOW),
+        lambda job: transitions.snooze(job, 77_000, now=NOW),
+        lambda job: transitions.snooze(job, 77_000, error=BOOM, now=NOW),
         lambda job: transitions.rescue(job, now=NOW),
         lambda job: transitions.crash(job, now=NOW),
     ],

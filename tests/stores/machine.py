@@ -5,6 +5,7 @@ There are few ids, queues and keys on purpose: what goes wrong does so when thin
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import PENDING, TERMINAL, Job, JobStatus, Progress
-from asyncjobs.stores.base import Change, Pause, Query, Store
+from asyncjobs.stores.base import JOURNAL_LIMITS, Change, Entry, EntryKind, Pause, Query, Store
 from tests.clock import Clock
 from tests.scene import BOOM, LEASE, ids
 from tests.stores.model import MINUTE, Model
@@ -23,12 +24,15 @@ QUEUES = ["a", "b"]
 RUNNING = JobStatus.IN_PROGRESS
 
 WORKERS = ["w1", "w2"]
+ENTRIES: list[list[EntryKind]] = [["attempt", "log"], [], ["log"]]
 HOLDERS_VERBS: list[Callable[..., Job]] = [
     lambda job, *, now: transitions.complete(job, "1", now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=None, now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=0, now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=3_000, now=now),
     transitions.release,
+    lambda job, *, now: transitions.snooze(job, now + 3_000, now=now),
+    lambda job, *, now: transitions.snooze(job, 0, error=BOOM, now=now),
     transitions.crash,
     transitions.cancel,
 ]
@@ -98,11 +102,16 @@ class StoreMachine(RuleBasedStateMachine):
         return jobs[which % len(jobs)]
 
     def write(self, *changes: Change) -> None:
-        assert self.store.swap(changes) == [self.model.swapped(*change) for change in changes]
+        assert self.store.swap(changes) == [self.model.swapped(change) for change in changes]
         self.past.extend(changes)
 
     def move(self, transition: Any, job: Job, *arguments: Any, **options: Any) -> None:
-        self.write(Change(job, transition(job, *arguments, now=self.clock(), **options)))
+        self.write(Change(job, transition(job, *arguments, now=self.clock(), **options), self.entries()))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """None, one or two for a change, each time others."""
+        turn = len(self.past)
+        return tuple(Entry(kind, self.clock(), f"{kind} {turn}") for kind in ENTRIES[turn % len(ENTRIES)])
 
     def submission(self, due_at: int | None = None, unique_until: int | None = None, **fields: Any) -> Job:
         now = self.clock()
@@ -146,7 +155,7 @@ class StoreMachine(RuleBasedStateMachine):
         job = self.one(which, RUNNING)
         change = Change(job, transitions.complete(job, "1", now=self.clock()))
         written, claimed = self.store.exchange([change], QUEUES, worker=worker, limit=limit, lease=LEASE)
-        assert written == [self.model.swapped(*change)] == [True]
+        assert written == [self.model.swapped(change)] == [True]
         self.past.append(change)
         self.follow_claim(QUEUES, worker, limit, claimed)
 
@@ -160,6 +169,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(which=which, how=st.sampled_from(NOTES))
     def note(self, which: int, how: Callable[..., Job]) -> None:
         self.move(how, self.as_claimed[self.one(which, RUNNING).id])
+
+    @when(RUNNING)
+    @rule(which=which, lines=st.sampled_from([1, 2, 60]))
+    def log(self, which: int, lines: int) -> None:
+        """Lines alone, more of them than a journal of attempts holds."""
+        job = self.as_claimed[self.one(which, RUNNING).id]
+        self.write(Change(job, job, tuple(Entry("attempt", self.clock(), str(line)) for line in range(lines))))
 
     @when(*PENDING)
     @rule(which=which, how=st.integers(0, 10))
@@ -195,8 +211,8 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda machine: machine.past)
     @rule(which=st.integers(0, 20))
     def settle_what_was_held_once(self, which: int) -> None:
-        old, new = self.past[-1 - which % len(self.past)]
-        for job in (old, new):
+        change = self.past[-1 - which % len(self.past)]
+        for job in (change.old, change.new):
             if job.status == RUNNING:
                 self.move(transitions.complete, job, "late")
 
@@ -254,6 +270,12 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def every_job_is_as_it_should_be(self) -> None:
         assert self.store.get(IDS) == [self.model.jobs.get(job_id) for job_id in IDS]
+
+    @invariant()
+    def every_journal_has_each_entry_once(self) -> None:
+        for job_id, kind in product(IDS, JOURNAL_LIMITS):
+            kept = [(entry.number, entry.text) for entry in self.store.journal(job_id, kind)]
+            assert kept == self.model.journal(job_id, kind)
 
     @invariant()
     def every_job_is_in_the_one_place_its_status_names(self) -> None:

@@ -1,12 +1,13 @@
 """What a store ought to hold, in a dictionary: small enough to be right by looking at it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock, tick
+from asyncjobs.stores.base import JOURNAL_LIMITS, Change, EntryKind
 from tests.clock import Clock
 from tests.scene import LEASE
 
@@ -22,6 +23,7 @@ class Model:
         self.paused: set[str] = set()
         self.queues: set[str] = set()
         self.ended: Counter[tuple[int, str, JobStatus]] = Counter()
+        self.entries: defaultdict[tuple[str, EntryKind], list[str]] = defaultdict(list)
         self._holders: dict[str, str] = {}
         self._lease_clock = LeaseClock(clock())
 
@@ -72,15 +74,18 @@ class Model:
     def _promoted(self, job: Job) -> Job:
         return transitions.promote(job, now=self.now()) if job.status == JobStatus.SCHEDULED else job
 
-    def swapped(self, old: Job, new: Job) -> bool:
+    def swapped(self, change: Change) -> bool:
         """Whether this change is to be stored; it is, from now on."""
+        old, new, entries = change
         stored = self.jobs.get(new.id)
         if stored is None:
             return False
         changed = {name: getattr(new, name) for name in FIELDS if getattr(new, name) != getattr(old, name)}
         result = stored.replace(**changed)
         if stored.version != old.version:
-            return result == stored
+            return bool(changed) and result == stored
+        for entry in entries:
+            self.entries[new.id, entry.kind].append(entry.text)
         if new.is_terminal and not old.is_terminal:
             self.ended[self.now() // MINUTE * MINUTE, new.queue, new.status] += 1
         self.put(result)
@@ -106,6 +111,12 @@ class Model:
     def remove(self, job: Job) -> None:
         self._let_go(job)
         del self.jobs[job.id]
+        for kind in JOURNAL_LIMITS:
+            self.entries.pop((job.id, kind), None)
+
+    def journal(self, job_id: str, kind: EntryKind) -> list[tuple[int, str]]:
+        """The entries that are kept, each with its number."""
+        return list(enumerate(self.entries[job_id, kind], 1))[-JOURNAL_LIMITS[kind] :]
 
     def _let_go(self, job: Job) -> None:
         if job.unique_key is not None and self._holders.get(job.unique_key) == job.id:

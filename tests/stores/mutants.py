@@ -6,45 +6,77 @@ from typing import Any
 
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock
-from asyncjobs.stores.base import Beat
-from asyncjobs.stores.memory import Entry, MemoryStore
+from asyncjobs.stores.base import Beat, Change
+from asyncjobs.stores.memory import MemoryStore, Spot
 
 
 class SwapIgnoresVersions(MemoryStore):
-    def _swap(self, old: Job, new: Job) -> bool:
-        stored = self._jobs.get(new.id)
-        return stored is not None and super()._swap(old.replace(version=stored.version), new)
+    def _swap(self, change: Change) -> bool:
+        stored = self._jobs.get(change.new.id)
+        return stored is not None and super()._swap(change._replace(old=change.old.replace(version=stored.version)))
 
 
 class SwapWritesEveryField(MemoryStore):
-    def _swap(self, old: Job, new: Job) -> bool:
-        stored = self._jobs.get(new.id)
-        if stored is None or stored.version != old.version:
-            return super()._swap(old, new)
-        return super()._swap(stored.replace(), new)
+    def _swap(self, change: Change) -> bool:
+        stored = self._jobs.get(change.new.id)
+        if stored is None or stored.version != change.old.version:
+            return super()._swap(change)
+        return super()._swap(change._replace(old=stored.replace()))
 
 
 class SwapCountsARepeatedEnd(MemoryStore):
-    def _swap(self, old: Job, new: Job) -> bool:
+    def _swap(self, change: Change) -> bool:
+        new = change.new
         stored = self._jobs.get(new.id)
-        written = super()._swap(old, new)
+        written = super()._swap(change)
         if written and new.is_terminal and stored is not None and stored.version == new.version:
             self._series[self.now() // 60_000 * 60_000, new.queue, new.status] += 1
         return written
 
 
 class SwapBringsBackTheDeleted(MemoryStore):
-    def _swap(self, old: Job, new: Job) -> bool:
-        if new.id not in self._jobs:
-            self._put(new)
+    def _swap(self, change: Change) -> bool:
+        if change.new.id not in self._jobs:
+            self._put(change.new)
             return True
-        return super()._swap(old, new)
+        return super()._swap(change)
 
 
 class SwapReportsARepeatAsStale(MemoryStore):
-    def _swap(self, old: Job, new: Job) -> bool:
-        stored = self._jobs.get(new.id)
-        return stored is not None and stored.version == old.version and super()._swap(old, new)
+    def _swap(self, change: Change) -> bool:
+        stored = self._jobs.get(change.new.id)
+        return stored is not None and stored.version == change.old.version and super()._swap(change)
+
+
+class SwapAppendsARepeatsEntries(MemoryStore):
+    def _swap(self, change: Change) -> bool:
+        stored = self._jobs.get(change.new.id)
+        written = super()._swap(change)
+        if written and stored is not None and stored.version == change.new.version != change.old.version:
+            self._append(change.new.id, change.entries)
+        return written
+
+
+class SwapAppendsTheEntriesOfStaleChanges(MemoryStore):
+    def _swap(self, change: Change) -> bool:
+        written = super()._swap(change)
+        if not written and change.new.id in self._jobs:
+            self._append(change.new.id, change.entries)
+        return written
+
+
+class SwapLosesTheEntriesOfANote(MemoryStore):
+    def _swap(self, change: Change) -> bool:
+        is_note = change.old.version == change.new.version
+        return super()._swap(change._replace(entries=()) if is_note else change)
+
+
+class DeleteKeepsTheJournal(MemoryStore):
+    def _remove(self, job: Job) -> None:
+        journal = self._journals.get(job.id)
+        super()._remove(job)
+        if journal is not None:
+            self._journals[job.id] = journal
 
 
 class AddOverwrites(MemoryStore):
@@ -142,7 +174,7 @@ class AMoveLeavesTheOldPlace(MemoryStore):
         if job.is_terminal:
             insort(self._places[job.status, job.queue], (job.score, job.id))
 
-    def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Entry]:
+    def _entries(self, status: JobStatus, queue: str | None = None) -> Iterator[Spot]:
         return (entry for entry in super()._entries(status, queue) if entry[-1] in self._jobs)
 
 

@@ -22,6 +22,7 @@ WITH_EVERYTHING = {
     "retry_count": 2,
     "max_retries": 9,
     "timeout_ms": 30_000,
+    "soft_timeout_ms": 20_000,
     "retry": exponential(2, cap=60, only=(ValueError,), never=(KeyError,)),
     "unique_key": "order:7",
     "unique_while": "pending",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import StoreUnavailable
-from asyncjobs.stores.base import Change, Pause, Store
+from asyncjobs.stores.base import Change, Entry, Pause, Store
 from tests.backends import Backend
 from tests.clock import Clock
 from tests.scene import BOOM, LEASE, Scene, ids
@@ -28,7 +28,7 @@ class Worker:
 
     def run(self) -> None:
         while jobs := self._claimed():
-            changes = [Change(job, self._settled(job)) for job in jobs]
+            changes = [self._change(job) for job in jobs]
             assert insist(self._store.swap, changes) == [True] * len(changes)
 
     def _claimed(self) -> list[Job]:
@@ -42,10 +42,11 @@ class Worker:
         changes = [Change(job, transitions.release(job, now=self._clock())) for job in jobs]
         assert insist(self._store.swap, changes) == [True] * len(changes)
 
-    def _settled(self, job: Job) -> Job:
+    def _change(self, job: Job) -> Change:
         if job.payload == "fails once" and job.retry_count == 0:
-            return transitions.fail(job, BOOM, delay=0, now=self._clock())
-        return transitions.complete(job, "1", now=self._clock())
+            entry = Entry("attempt", self._clock(), f"attempt {job.attempt}")
+            return Change(job, transitions.fail(job, BOOM, delay=0, now=self._clock()), (entry,))
+        return Change(job, transitions.complete(job, "1", now=self._clock()))
 
 
 def emptied(backend: Backend, clock: Clock) -> Store:
@@ -66,6 +67,7 @@ def test_every_job_runs_to_its_end_once(backend: Backend, clock: Clock, faults: 
     assert scene.counted() == {JobStatus.COMPLETED: len(jobs)}
     assert [minute.count for minute in store.series(1)] == [len(jobs)]
     assert [job.attempt for job in stored] == [2, 1, 1, 2, 1, 1, 2]
+    assert [len(store.journal(job.id, "attempt")) for job in stored] == [1, 0, 0, 1, 0, 0, 1]
     assert (store.held("w1"), store.check()) == ([], [])
 
 

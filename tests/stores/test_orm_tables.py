@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, JobStatus
-from asyncjobs.models import ClockRecord, JobRecord, TagRecord, TallyRecord, WorkerRecord
-from asyncjobs.stores.base import Change, Store
+from asyncjobs.models import ClockRecord, EntryRecord, JobRecord, TagRecord, TallyRecord, WorkerRecord
+from asyncjobs.stores.base import Change, Entry, Store
 from asyncjobs.stores.orm import folding
 from asyncjobs.stores.orm.store import OrmStore
 from tests.backends import OrmBackend
@@ -101,27 +101,31 @@ def test_the_tally_is_not_folded_in_the_callers_transaction(
         assert TallyRecord.objects.using(alias).count() == 5
 
 
-DAMAGE: dict[str, Callable[[str], object]] = {
-    "MISPLACED": lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1),
-    "KEY_ASTRAY": lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k"),
-    "ASTRAY": lambda alias: TagRecord.objects.using(alias).create(tag="blue", created_at=1, seq=10**9),
-    "NOT_INDEXED": lambda alias: TagRecord.objects.using(alias).all().delete(),
-    "MISCOUNTED": lambda alias: TallyRecord.objects.using(alias).create(
-        queue="default", status=100, amount=5, ended=0, at=0
+DAMAGE: list[tuple[str, Callable[[str], object]]] = [
+    ("MISPLACED", lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1)),
+    ("KEY_ASTRAY", lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k")),
+    ("ASTRAY", lambda alias: TagRecord.objects.using(alias).create(tag="blue", created_at=1, seq=10**9)),
+    ("ASTRAY", lambda alias: EntryRecord.objects.using(alias).create(seq=10**9, kind="log", number=1, at=1, text="x")),
+    ("NOT_INDEXED", lambda alias: TagRecord.objects.using(alias).all().delete()),
+    (
+        "MISCOUNTED",
+        lambda alias: TallyRecord.objects.using(alias).create(queue="default", status=100, amount=5, ended=0, at=0),
     ),
-}
+]
 
 
 @every_database
-@pytest.mark.parametrize("code", DAMAGE)
-def test_damage_is_found_and_healed(scene: Scene, alias: str, code: str) -> None:
+@pytest.mark.parametrize(("code", "damage"), DAMAGE)
+def test_damage_is_found_and_healed(scene: Scene, alias: str, code: str, damage: Callable[[str], object]) -> None:
     jobs = [scene.started(), scene.completed(unique_key="k"), scene.add(tags=("red",))]
+    scene.store.swap([Change(jobs[0], jobs[0], (Entry("log", 1, "kept"),))])
     healthy = scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))
-    DAMAGE[code](alias)
+    damage(alias)
     assert {(finding.code, finding.fixed) for finding in scene.store.check()} == {(code, False)}
     assert {(finding.code, finding.fixed) for finding in scene.store.check(fix=True)} == {(code, True)}
     assert scene.store.check() == []
     assert (scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))) == healthy
+    assert scene.store.journal(jobs[0].id, "log") == [Entry("log", 1, "kept", 1)]
 
 
 @every_database

@@ -7,7 +7,7 @@ import pytest
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import DeserializationError
 from asyncjobs.ids import new_ids
-from asyncjobs.stores.base import Query
+from asyncjobs.stores.base import JOURNAL_LIMITS, Change, Entry, Query
 from asyncjobs.stores.redis import RedisStore
 from tests.clock import Clock
 
@@ -40,6 +40,9 @@ DAMAGES: dict[str, Damage] = {
     "a job that is not there is indexed": lambda store, jobs: store.client.zadd(
         _key(store, "jobs:index:default:n"), {new_ids(1)[0]: 1}
     ),
+    "a journal is kept for a job that is not there": lambda store, jobs: store.client.xadd(
+        _key(store, f"journal:log:{new_ids(1)[0]}"), {"a": 1, "t": "x"}, id="1-0"
+    ),
     "an owner's list is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:owner:ada")),
 }
 
@@ -69,6 +72,18 @@ def test_the_check_heals(store: RedisStore, clock: Clock, damage: Damage) -> Non
     clock.advance(5_000)
     ready = store.claim(["default"], worker="w2", limit=10, lease=30_000)
     assert {job.id for job in ready} == {job.id for job in [*waiting, delayed]}
+
+
+def test_a_live_jobs_journal_is_left_alone(store: RedisStore, clock: Clock) -> None:
+    jobs = [_job(job_id, clock()) for job_id in new_ids(120)]
+    store.add(jobs)
+    store.swap([Change(job, job, (Entry("log", 1, "x"), Entry("attempt", 1, "y"))) for job in jobs])
+    store.client.delete(store.key(f"job:{jobs[0].id}"))
+    found = {(finding.code, finding.job_id) for finding in store.check(fix=True)}
+    assert found == {("ASTRAY", jobs[0].id)}
+    assert store.check() == []
+    left = [store.journal(job.id, kind) for job in jobs for kind in JOURNAL_LIMITS]
+    assert list(map(len, left)) == [0, 0, *[1] * 238]
 
 
 def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock) -> None:

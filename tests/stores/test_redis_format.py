@@ -11,7 +11,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobError, Progress
 from asyncjobs.domain.retry import fixed
-from asyncjobs.stores.base import Change, Pause
+from asyncjobs.stores.base import Change, Entry, Pause
 from asyncjobs.stores.redis import RedisStore, codec
 from tests.clock import Clock
 
@@ -52,6 +52,7 @@ def full_job(now: int) -> Job:
         created_at=now,
         updated_at=now,
         timeout_ms=30_000,
+        soft_timeout_ms=25_000,
         retry=fixed(5),
         unique_key="report:2026",
         owner="ada",
@@ -66,7 +67,7 @@ def run_once(store: RedisStore, clock: Clock) -> None:
     noted = transitions.report(started, Progress(done=1, total=3), now=clock())
     clock.advance(250)
     error = JobError(code="ValueError", message="no such year", type="builtins.ValueError", traceback="…")
-    assert store.swap([Change(started, noted)]) == [True]
+    assert store.swap([Change(started, noted, (Entry("log", clock(), "größe"),))]) == [True]
     assert store.swap([Change(noted, transitions.fail(noted, error, delay=None, now=clock()))]) == [True]
 
 
@@ -75,6 +76,12 @@ def test_the_hash_is_the_golden_one(store: RedisStore, clock: Clock) -> None:
     stored = hash_of(store)
     assert stored.pop("Entry")
     assert stored == json.loads(GOLDEN.read_text())
+
+
+def test_an_entry_of_a_journal_has_its_number_its_time_and_its_text(store: RedisStore, clock: Clock) -> None:
+    run_once(store, clock)
+    entries = store.client.xrange(store.key(f"journal:log:{ID}"))
+    assert entries == [(b"1-0", {b"a": str(clock()).encode(), b"t": "größe".encode()})]
 
 
 def test_a_new_job_has_the_fields_of_the_mirrored_system_and_no_others(store: RedisStore, clock: Clock) -> None:

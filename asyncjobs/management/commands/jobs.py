@@ -13,7 +13,7 @@ from asyncjobs.bulk import Tally
 from asyncjobs.current import get_engine
 from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidJobId, InvalidQuery
-from asyncjobs.management import printing, selecting
+from asyncjobs.management import journals, printing, selecting
 from asyncjobs.management.printing import safe
 from asyncjobs.stores.base import Page, Query
 from asyncjobs.stores.cursor import InvalidCursor
@@ -53,7 +53,14 @@ class Command(BaseCommand):
 
     def _show(self) -> None:
         job = self.engine.get(self.options["id"])
-        self._print(printing.job_document(job), printing.job_lines(job, self.engine.store.now()))
+        store, now = self.engine.store, self.engine.store.now()
+        attempts, log = journals.kept(store, job.id, "attempt"), journals.kept(store, job.id, "log")
+        journal = {
+            "attempts": [journals.attempt_document(entry) for entry in attempts],
+            "log": [journals.log_document(entry) for entry in log],
+        }
+        lines = printing.job_lines(job, now) + journals.journal_lines(attempts, log, now)
+        self._print(printing.job_document(job) | journal, lines)
 
     def _counts(self) -> None:
         queue = self.options["queue"]

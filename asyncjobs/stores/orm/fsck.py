@@ -45,7 +45,7 @@ _LET_GO: Final = "UPDATE asyncjobs_job SET unique_held = NULL"
 
 def check(database: Database, *, now: int, fix: bool) -> list[Finding]:
     findings = [finding for ailment in _ailments(now) for finding in _suffering(database, ailment, fix=fix)]
-    findings += [*_orphans(database, fix=fix), *_untagged(database, fix=fix)]
+    findings += [*_orphans(database, fix=fix), *_journals_astray(database, fix=fix), *_untagged(database, fix=fix)]
     return findings + _miscounted(database, fix=fix)
 
 
@@ -88,6 +88,16 @@ def _orphans(database: Database, *, fix: bool) -> Iterator[Finding]:
         gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
         fixed = fix and _changed(database, gone, [tag, created_at, seq])
         yield Finding(code="ASTRAY", message=f"tag {tag!r} is kept for job number {seq}, which is gone", fixed=fixed)
+
+
+def _journals_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
+    sql = f"""
+        SELECT DISTINCT entry.seq FROM asyncjobs_entry AS entry LEFT JOIN asyncjobs_job AS job ON job.seq = entry.seq
+        WHERE job.seq IS NULL LIMIT {FOUND_LIMIT}
+    """
+    for (seq,) in _rows(database, sql, []):
+        fixed = fix and _changed(database, "DELETE FROM asyncjobs_entry WHERE seq = %s", [seq])
+        yield Finding(code="ASTRAY", message=f"a journal is kept for job number {seq}, which is gone", fixed=fixed)
 
 
 def _untagged(database: Database, *, fix: bool) -> Iterator[Finding]:
@@ -162,6 +172,6 @@ def _rows(database: Database, sql: str, values: list[Any]) -> list[Any]:
 def _changed(database: Database, sql: str, values: list[Any]) -> bool:
     def work(cursor: Cursor) -> bool:
         cursor.execute(sql, values)
-        return bool(cursor.rowcount == 1)
+        return bool(cursor.rowcount > 0)
 
     return database.atomically(work)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.stores.orm import tally
+from asyncjobs.stores.orm import journal, tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import tags_of
 
@@ -32,6 +32,7 @@ def _remove(cursor: Cursor, rows: Sequence[Any], now: int) -> None:
     if not rows:
         return
     cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
+    journal.remove(cursor, [row[0] for row in rows])
     tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
     tags = [(tag, row[5], row[0]) for row in rows for tag in dict.fromkeys(tags_of(row[6]))]
     if tags:

@@ -8,6 +8,8 @@ from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.stores.base import (
     Beat,
     Change,
+    Entry,
+    EntryKind,
     Finding,
     Minute,
     Page,
@@ -17,8 +19,10 @@ from asyncjobs.stores.base import (
     Store,
     Twins,
     WorkerRecord,
+    require_page,
+    require_short_entries,
 )
-from asyncjobs.stores.orm import adds, claims, counts, fsck, leases, pages, pauses, removes, waits, writes
+from asyncjobs.stores.orm import adds, claims, counts, fsck, journal, leases, pages, pauses, removes, waits, writes
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Database
 from asyncjobs.stores.orm.folding import Folder
@@ -59,6 +63,7 @@ class OrmStore(Store):
         return jobs
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
+        require_short_entries(changes)
         written = writes.swap(self._database, changes, now=self.now(), get=self.get)
         self._folder.wrote()
         return written
@@ -91,6 +96,10 @@ class OrmStore(Store):
 
     def find(self, query: Query) -> Page:
         return pages.find(self._database, query)
+
+    def journal(self, job_id: str, kind: EntryKind, *, after: int = 0, limit: int = 100) -> list[Entry]:
+        require_page(after=after, limit=limit)
+        return journal.read(self._database, job_id, kind, after=after, limit=limit)
 
     def counts(self) -> list[QueueCounts]:
         counted, rows = counts.counts(self._database, now=self.now())

@@ -8,8 +8,8 @@ from typing import Final, Literal, NamedTuple
 from django.db import IntegrityError, transaction
 
 from asyncjobs.domain.job import FIELDS, Job, values_of
-from asyncjobs.stores.base import Change
-from asyncjobs.stores.orm import tally
+from asyncjobs.stores.base import Change, Entry
+from asyncjobs.stores.orm import journal, tally
 from asyncjobs.stores.orm.adds import let_go_of_expired
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
@@ -22,18 +22,23 @@ _ORDERING: Final = frozenset({"status", "due_at", "created_at", "claimed_until",
 
 
 class Delta(NamedTuple):
-    """What one change of a batch writes: these fields, and what becomes of the unique key."""
+    """What one change of a batch writes: these fields, what becomes of the unique key, entries for the journal."""
 
     turn: int
     old: Job
     new: Job
     names: Names
     key: Key
+    entries: tuple[Entry, ...]
 
     @property
     def end(self) -> Place | None:
         """Where the job is counted among those that ended."""
         return tally.place_of(self.new) if self.new.is_terminal and not self.old.is_terminal else None
+
+    def is_in(self, stored: Job) -> bool:
+        """Whether all that is to be written is stored already."""
+        return bool(self.names) and self.applied_to(stored) == stored
 
     def applied_to(self, stored: Job) -> Job:
         return stored.replace(**{name: getattr(self.new, name) for name in self.names})
@@ -49,18 +54,18 @@ def swap(
         stale = [delta for delta in wave if delta.turn not in done]
         stored = get([delta.new.id for delta in stale]) if stale else []
         # What is stored as it would be after the change has been written before: the answer was lost.
-        done |= {delta.turn for delta, job in zip(stale, stored, strict=True) if job and delta.applied_to(job) == job}
+        done |= {delta.turn for delta, job in zip(stale, stored, strict=True) if job and delta.is_in(job)}
     return [turn in done for turn in range(len(changes))]
 
 
 def _delta(turn: int, change: Change, now: int) -> Delta:
-    old, new = change
+    old, new, entries = change
     names = tuple(
         name
         for name, before, after in zip(FIELDS, values_of(old), values_of(new), strict=True)
         if before is not after and before != after
     )
-    return Delta(turn, old, new, names, _key(old, new, now))
+    return Delta(turn, old, new, names, _key(old, new, now), entries)
 
 
 def _key(old: Job, new: Job, now: int) -> Key:
@@ -95,7 +100,12 @@ def _write_rows(cursor: Cursor, *, database: Database, deltas: list[Delta], now:
     moves = [Move(tally.place_of(job), tally.place_of(delta.applied_to(job))) for delta, job in done]
     tally.record(cursor, moves, ended=[delta.end for delta, _ in done if delta.end], now=now)
     _take_keys(cursor, database, [delta for delta, _ in done], now)
+    _append_entries(cursor, database, [delta for delta, _ in done])
     return {delta.turn for delta, _ in done}
+
+
+def _append_entries(cursor: Cursor, database: Database, deltas: list[Delta]) -> None:
+    journal.append(cursor, database, [(delta.new.id, delta.entries) for delta in deltas])
 
 
 def _write_row(cursor: Cursor, delta: Delta, stored: Job) -> bool:
@@ -118,7 +128,7 @@ def _update(names: Names, key: Key) -> str:
 def _write_on_postgres(database: Database, deltas: list[Delta], now: int) -> set[int]:
     """The turns of those written: one statement for all that write the same fields."""
     groups = _groups(deltas)
-    if len(groups) == 1 and deltas[0].key != "take":
+    if len(groups) == 1 and deltas[0].key != "take" and not any(delta.entries for delta in deltas):
         return database.directly(partial(_write_group, group=groups[0], now=now))
     return database.atomically(partial(_write_groups, database=database, groups=groups, now=now))
 
@@ -137,13 +147,14 @@ def _write_groups(cursor: Cursor, *, database: Database, groups: list[list[Delta
         turns = _write_group(cursor, group=group, now=now)
         _take_keys(cursor, database, [delta for delta in group if delta.turn in turns], now)
         done |= turns
+    _append_entries(cursor, database, [delta for group in groups for delta in group if delta.turn in done])
     return done
 
 
 def _write_group(cursor: Cursor, *, group: list[Delta], now: int) -> set[int]:
     names, key = group[0].names, group[0].key
     if not names:
-        return set()
+        return _lock_group(cursor, group)
     rows = [
         {"turn": delta.turn, "old_id": delta.new.id, "old_version": delta.old.version}
         | {"ends": delta.end and delta.end.queue}
@@ -152,6 +163,14 @@ def _write_group(cursor: Cursor, *, group: list[Delta], now: int) -> set[int]:
     ]
     cursor.execute(_update_on_postgres(names, key), {"rows": json_text(rows), "minute": minute_of(now)})
     return {row[0] for row in cursor.fetchall()}
+
+
+def _lock_group(cursor: Cursor, group: list[Delta]) -> set[int]:
+    """The turns of those found at their version, of changes that write nothing but entries."""
+    sql = f"SELECT id, version FROM asyncjobs_job WHERE id IN ({marks(group)}) ORDER BY seq FOR UPDATE"
+    cursor.execute(sql, [delta.new.id for delta in group])
+    found = set(cursor.fetchall())
+    return {delta.turn for delta in group if (delta.new.id, delta.old.version) in found}
 
 
 _COUNTED: Final = """

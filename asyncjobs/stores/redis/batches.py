@@ -9,7 +9,7 @@ from operator import attrgetter, is_not, itemgetter
 from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.job import FIELDS, TERMINAL, Job, values_of
-from asyncjobs.stores.base import Change
+from asyncjobs.stores.base import JOURNAL_LIMITS, Change
 from asyncjobs.stores.redis import codec, keys
 from asyncjobs.stores.redis.codec import time_text
 
@@ -128,12 +128,13 @@ def _plan(changed: tuple[int, ...]) -> _Plan:
 def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
     """The arguments of `swap`."""
     groups: dict[Any, list[int]] = {}
-    for position, (old, new) in enumerate(changes):
+    for position, (old, new, entries) in enumerate(changes):
         new_values = values_of(new)
         changed = tuple(compress(_POSITIONS, map(is_not, new_values, values_of(old))))
         shared = _plan(changed).shared_of(new_values)[:-2]
         unique = new.id if new.unique_key is not None else None
-        groups.setdefault((changed, shared, old.status, old.queue, old.priority, unique), []).append(position)
+        kinds = tuple([entry.kind for entry in entries]) if entries else ()
+        groups.setdefault((changed, shared, old.status, old.queue, old.priority, unique, kinds), []).append(position)
     batch = Batch([], [])
     for key, positions in groups.items():
         batch.args.extend(_changed_group([changes[position] for position in positions], _plan(key[0]), now))
@@ -142,7 +143,7 @@ def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
 
 
 def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
-    old, new = changes[0]
+    old, new, entries = changes[0]
     shared: list[Arg] = []
     gone: list[str] = []
     for field in plan.shared:
@@ -151,12 +152,15 @@ def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
     own = [field for field in plan.own if field.always or getattr(new, field.attribute) is not None]
     gone.extend(field.name for field in plan.own if field not in own)
     names = [field.name for field in own]
-    args: list[Arg] = [_dumps([len(changes), _facts(old, new, now), shared, names, gone])]
-    for old, new in changes:
+    journal = [[entry.kind for entry in entries], JOURNAL_LIMITS] if entries else []
+    args: list[Arg] = [_dumps([len(changes), _facts(old, new, now), shared, names, gone, *journal])]
+    for old, new, entries in changes:
         args += (new.id, old.version)
         for field in own:
             value = getattr(new, field.attribute)
             args.append("" if value is None else field.write(value))
+        for entry in entries:
+            args += (entry.at, entry.text)
     return args
 
 

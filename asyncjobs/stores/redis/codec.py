@@ -127,6 +127,7 @@ FIELDS: Final = (
     Field("Lapses", "lapses", int, int, always=False),
     Field("ClaimedUntil", "claimed_until", *_TIME, always=False),
     Field("TimeoutMs", "timeout_ms", int, int, always=False),
+    Field("SoftTimeoutMs", "soft_timeout_ms", int, int, always=False),
     Field("Retry", "retry", _policy_text, _read_policy, always=False),
     Field("UniqueKey", "unique_key", always=False, own=True),
     Field("UniqueWhile", "unique_while", always=False),

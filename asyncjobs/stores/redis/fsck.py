@@ -1,5 +1,6 @@
 """Compares every key of the store with every other that must agree with it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class Fsck:
         found: list[Finding] = []
         for suffixes in self._all_keys():
             found.extend(self._check_jobs([key.partition(":")[2] for key in suffixes if key.startswith("job:")]))
+            found.extend(self._check_journals([match.groups() for match in map(_JOURNAL.fullmatch, suffixes) if match]))
             for suffix in suffixes:
                 found.extend(self._check_list(suffix))
         return found
@@ -73,6 +75,13 @@ class Fsck:
         healed = self._run("heal", job_id, job.version, place, job.score, job.created_at, job.queue, *indexes)
         return bool(healed)
 
+    def _check_journals(self, journals: Sequence[Sequence[str]]) -> Iterator[Finding]:
+        if not journals:
+            return
+        answer = self._run("check_journals", self._fix, *(part for journal in journals for part in journal))
+        for kind, job_id in zip(answer[::2], answer[1::2], strict=True):
+            yield self._astray(job_id.decode(), f"journal:{kind.decode()}")
+
     def _check_list(self, suffix: str) -> Iterator[Finding]:
         kind = suffix.split(":")[1] if suffix.startswith("jobs:") else ""
         if kind == "stream":
@@ -109,6 +118,7 @@ class Fsck:
         return self._store.run_again(name, self._store._given_now, *args)
 
 
+_JOURNAL = re.compile("journal:([^:]*):(.*)", re.DOTALL)
 _STATUS_OF = {
     keys.sorted_place(status, "").split(":")[1]: str(int(status)) for status in JobStatus if status != JobStatus.QUEUED
 }

@@ -6,6 +6,7 @@ A suffix is a key without the prefix: scripts get the prefix as their one key an
 from typing import Final
 
 from asyncjobs.domain.job import JobStatus
+from asyncjobs.stores.base import EntryKind
 
 LANES: Final = 5
 
@@ -31,6 +32,10 @@ def lane(priority: int) -> int:
 
 def job(job_id: str) -> str:
     return f"job:{job_id}"
+
+
+def journal(kind: EntryKind, job_id: str) -> str:
+    return f"journal:{kind}:{job_id}"
 
 
 def stream(queue: str, number: int) -> str:

@@ -14,6 +14,8 @@ from asyncjobs.stores.base import (
     SERIES_MINUTES,
     Beat,
     Change,
+    Entry,
+    EntryKind,
     Finding,
     Minute,
     Page,
@@ -23,6 +25,8 @@ from asyncjobs.stores.base import (
     Store,
     Twins,
     WorkerRecord,
+    require_page,
+    require_short_entries,
 )
 from asyncjobs.stores.redis import batches, codec, connection, keys, scripts
 from asyncjobs.stores.redis.finder import Finder
@@ -144,6 +148,7 @@ class RedisStore(Store):
         return [self._given_now, worker, min(limit, SCRIPT_LIMIT), lease, *dict.fromkeys(queues)]
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
+        require_short_entries(changes)
         return [written for part in _parts(changes, SCRIPT_LIMIT) for written in self._swap(part)]
 
     def _swap(self, changes: Sequence[Change]) -> list[bool]:
@@ -154,6 +159,7 @@ class RedisStore(Store):
     def exchange(
         self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
     ) -> tuple[list[bool], list[Job]]:
+        require_short_entries(changes)
         *before, last = _parts(changes, SCRIPT_LIMIT) or [()]
         written = [done for part in before for done in self._swap(part)]
         if not last:
@@ -224,6 +230,12 @@ class RedisStore(Store):
 
     def find(self, query: Query) -> Page:
         return Finder(self, query).page()
+
+    @connection.translated
+    def journal(self, job_id: str, kind: EntryKind, *, after: int = 0, limit: int = 100) -> list[Entry]:
+        require_page(after=after, limit=limit)
+        entries = self.client.xrange(self.key(keys.journal(kind, job_id)), after + 1, "+", limit)
+        return [_read_entry(kind, entry_id, fields) for entry_id, fields in entries]
 
     def counts(self) -> list[QueueCounts]:
         now = self.now()
@@ -308,6 +320,10 @@ def _in_order(batch: batches.Batch, answer: bytes) -> list[bool]:
 
 def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _read_entry(kind: EntryKind, entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:
+    return Entry(kind, int(fields[b"a"]), fields[b"t"].decode(), number=int(entry_id.partition(b"-")[0]))
 
 
 def _read_pause(queue: str, stored: bytes) -> Pause:

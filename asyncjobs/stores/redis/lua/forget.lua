@@ -1,4 +1,4 @@
--- Removes a job from wherever its hash says it is, and the hash.
+-- Removes a job from wherever its hash says it is, and the hash with its journals.
 --- @include places
 --- @include drop_unique
 --- @include place
@@ -26,5 +26,5 @@ local function forget(id)
   leave(place_of(job[1], queue, job[3]), { id })
   drop_indexes(id, queue, job[4], job[5], job[6])
   if job[7] then drop_unique(job[7], id) end
-  redis.call('DEL', job_key(id))
+  redis.call('DEL', job_key(id), journal_key('log', id), journal_key('attempt', id))
 end

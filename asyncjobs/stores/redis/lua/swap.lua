@@ -6,6 +6,7 @@
 --- @include drop_unique
 --- @include place
 --- @include write
+--- @include journal
 --- @include series
 local answer = {}
 
@@ -26,7 +27,10 @@ for _, group in ipairs(read_groups(2)) do
   local moved = {}
   for at = group.first, group.first + (group.count - 1) * group.width, group.width do
     local outcome = write(group, at)
-    if outcome == 'written' then moved[#moved + 1] = ARGV[at] end
+    if outcome == 'written' then
+      if group.kinds then append_entries(group, at) end
+      moved[#moved + 1] = ARGV[at]
+    end
     answer[#answer + 1] = outcome == 'stale' and '0' or '1'
   end
   move(group, moved)
