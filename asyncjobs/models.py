@@ -188,6 +188,19 @@ class WorkerRecord(models.Model):
         return f"{self.worker} {self.beat_at}"
 
 
+class TurnRecord(models.Model):
+    """Until when nobody gets another turn: see `Store.turn`."""
+
+    name = ExactCharField(max_length=LONGEST, primary_key=True)
+    until = models.BigIntegerField()
+
+    class Meta:
+        db_table = "asyncjobs_turn"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.until}"
+
+
 class ClockRecord(models.Model):
     """The one row by which leases are timed: see `domain.lease.LeaseClock`."""
 

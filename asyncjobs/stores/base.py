@@ -236,8 +236,20 @@ class Store(ABC):
         """All jobs the store has leased to `worker`: also those whose claim's answer never arrived."""
 
     @abstractmethod
-    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
-        """Returns when a job of these queues may be ready, or after `timeout` milliseconds. A hint, never a promise."""
+    def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
+        """Returns when a job of these queues may be ready, when a byte can be read from the file descriptor `wake`, or
+        after `timeout` milliseconds. A hint, never a promise: it may return early for no reason.
+
+        Where the store can, a job that becomes ready wakes one of those who wait and not all of them. The byte is left
+        to be read by the caller.
+        """
+
+    @abstractmethod
+    def turn(self, name: str, *, every: int) -> bool:
+        """True for one of all who ask within `every` milliseconds; the next turn is that long after it.
+
+        A turn whose answer was lost is lost, and the next one comes. A clock set back by more than `every` gives one.
+        """
 
     @abstractmethod
     def get(self, ids: Sequence[str]) -> list[Job | None]:

@@ -33,9 +33,11 @@ from asyncjobs.stores.base import (
     require_short_entries,
 )
 from asyncjobs.stores.cursor import Cursor
+from asyncjobs.stores.waking import readable
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
+NAP_S = 0.01  # between two looks at a file descriptor
 
 Spot = tuple[Any, ...]  # sort key first, the job's id last
 
@@ -70,6 +72,7 @@ class MemoryStore(Store):
         self._series: Counter[tuple[int, str, JobStatus]] = Counter()
         self._workers: dict[str, WorkerRecord] = {}
         self._journals: defaultdict[str, dict[EntryKind, deque[Entry]]] = defaultdict(_empty_journal)
+        self._turns: dict[str, int] = {}
 
     def now(self) -> int:
         return self._clock()
@@ -210,12 +213,31 @@ class MemoryStore(Store):
             running = (self._jobs[job_id] for _, job_id in self._entries(JobStatus.IN_PROGRESS))
             return [job for job in running if job.worker == worker]
 
-    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
+    def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
         with self._changed:
-            due = [self._places[JobStatus.SCHEDULED, queue][:1] for queue in queues if not self._is_paused(queue)]
-            waits = [entry[0][0] - self.now() for entry in due if entry]
-            if not any(self._ready[queue] for queue in queues if not self._is_paused(queue)):
-                self._changed.wait(max(0, min([timeout, *waits])) / 1000)
+            end = time.monotonic() + min([timeout, *self._due_in(queues)]) / 1000
+            while (left := end - time.monotonic()) > 0 and not readable(wake, timeout=0):
+                if self._changed.wait(left if wake is None else min(left, NAP_S)):
+                    return
+
+    def _due_in(self, queues: Sequence[str]) -> Iterator[int]:
+        """In how many milliseconds each of these queues may have a job to claim, as far as is known."""
+        for queue in queues:
+            pause, delayed = self._pauses.get(queue), self._places[JobStatus.SCHEDULED, queue]
+            if pause is not None and pause.holds(self.now()):
+                yield from [pause.until - self.now()] if pause.until is not None else []
+            elif self._ready[queue]:
+                yield 0
+            elif delayed:
+                yield delayed[0][0] - self.now()
+
+    def turn(self, name: str, *, every: int) -> bool:
+        with self._changed:
+            now = self.now()
+            if 0 < self._turns.get(name, now) - now <= every:
+                return False
+            self._turns[name] = now + every
+            return True
 
     def get(self, ids: Sequence[str]) -> list[Job | None]:
         with self._changed:

@@ -6,6 +6,7 @@ from asyncjobs.domain.job import JobStatus
 from asyncjobs.stores.base import Pause
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database
+from asyncjobs.stores.orm.listening import RING
 
 
 def pauses(cursor: Cursor) -> dict[str, Pause]:
@@ -35,6 +36,8 @@ def resume(database: Database, queue: str, *, now: int) -> bool:
     def work(cursor: Cursor) -> bool:
         stopped = pauses(cursor).get(queue)
         cursor.execute("DELETE FROM asyncjobs_pause WHERE queue = %s", [queue])
+        if database.is_postgres:
+            cursor.execute(RING, [queue])
         return stopped is not None and stopped.holds(now)
 
     return database.atomically(work)

@@ -22,10 +22,23 @@ from asyncjobs.stores.base import (
     require_page,
     require_short_entries,
 )
-from asyncjobs.stores.orm import adds, claims, counts, fsck, journal, leases, pages, pauses, removes, waits, writes
+from asyncjobs.stores.orm import (
+    adds,
+    claims,
+    counts,
+    fsck,
+    journal,
+    leases,
+    pages,
+    pauses,
+    removes,
+    turns,
+    writes,
+)
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Database
 from asyncjobs.stores.orm.folding import Folder
+from asyncjobs.stores.orm.waits import Waiter
 
 
 class OrmStore(Store):
@@ -45,6 +58,7 @@ class OrmStore(Store):
         self._database = Database(database)
         self._clock = DatabaseClock(self._database, clock)
         self._folder = Folder(self._database, self.now)
+        self._waiter = Waiter(self._database, self._clock)
 
     def now(self) -> int:
         return self._clock.now()
@@ -88,8 +102,11 @@ class OrmStore(Store):
     def held(self, worker: str) -> list[Job]:
         return leases.held(self._database, worker)
 
-    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
-        waits.wait(self._database, self._clock, queues, timeout=timeout)
+    def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
+        self._waiter.wait(queues, timeout=timeout, wake=wake)
+
+    def turn(self, name: str, *, every: int) -> bool:
+        return turns.turn(self._database, name, every=every, now=self.now())
 
     def get(self, ids: Sequence[str]) -> list[Job | None]:
         return pages.get(self._database, ids)

@@ -7,17 +7,19 @@ from typing import Final, Literal, NamedTuple
 
 from django.db import IntegrityError, transaction
 
-from asyncjobs.domain.job import FIELDS, Job, values_of
+from asyncjobs.domain.job import FIELDS, Job, JobStatus, values_of
 from asyncjobs.stores.base import Change, Entry
 from asyncjobs.stores.orm import journal, tally
 from asyncjobs.stores.orm.adds import let_go_of_expired
 from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.listening import rung
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
 from asyncjobs.stores.orm.tally import Move, Place, minute_of
 
 Names = tuple[str, ...]
 Key = Literal["keep", "let go", "take"]
 
+_AWAITED: Final = frozenset({JobStatus.QUEUED, JobStatus.SCHEDULED})
 _ORDERING: Final = frozenset({"status", "due_at", "created_at", "claimed_until", "completed_at"})
 
 
@@ -161,7 +163,8 @@ def _write_group(cursor: Cursor, *, group: list[Delta], now: int) -> set[int]:
         | {name: written(name, getattr(delta.new, name)) for name in names}
         for delta in group
     ]
-    cursor.execute(_update_on_postgres(names, key), {"rows": json_text(rows), "minute": minute_of(now)})
+    rings = any(delta.new.status in _AWAITED for delta in group)
+    cursor.execute(_update_on_postgres(names, key, rings), {"rows": json_text(rows), "minute": minute_of(now)})
     return {row[0] for row in cursor.fetchall()}
 
 
@@ -185,7 +188,7 @@ _COUNTED: Final = """
 
 
 @lru_cache(maxsize=256)
-def _update_on_postgres(names: Names, key: Key) -> str:
+def _update_on_postgres(names: Names, key: Key, rings: bool) -> str:  # noqa: FBT001 - a part of the cache's key
     """Writes, counts, and answers which rows were found at their version.
 
     `stored` is the row before: PostgreSQL below 18 does not return it otherwise.
@@ -202,8 +205,8 @@ def _update_on_postgres(names: Names, key: Key) -> str:
             ), asyncjobs_job AS stored
             WHERE job.id = new.old_id AND job.version = new.old_version AND stored.seq = job.seq
             RETURNING new.turn, new.ends, stored.queue AS old_queue, stored.status AS old_status, job.queue, job.status
-        ), counted AS ({_COUNTED})
-        SELECT turn FROM changed
+        ), counted AS ({_COUNTED}){"," + rung("changed") if rings else ""}
+        SELECT turn{", (SELECT count(*) FROM rung)" if rings else ""} FROM changed
     """
 
 

@@ -27,6 +27,14 @@ _UNAVAILABLE = (
     "TRYAGAIN",
     "BUSY",
     "UNKILLABLE",
+    "UNBLOCKED",
+)
+_UNAVAILABLE_TYPES = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.ReadOnlyError,  # redis-py takes the word at the beginning off the texts of these
+    exceptions.ClusterDownError,
+    exceptions.TryAgainError,
 )
 
 
@@ -75,6 +83,6 @@ def _translate(error: exceptions.RedisError) -> StoreError:
     text = str(error)
     if isinstance(error, exceptions.OutOfMemoryError) or "OOM command not allowed" in text:
         return StoreOutOfMemory("the Redis server is at its memory limit and takes no new jobs")
-    if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError) or text.startswith(_UNAVAILABLE):
+    if isinstance(error, _UNAVAILABLE_TYPES) or text.startswith(_UNAVAILABLE):
         return StoreUnavailable(f"the Redis server does not answer: {text}")
     return StoreError(f"the Redis server refused: {text}")

@@ -74,6 +74,16 @@ def indexes(queue: str, name: str, owned_by: str | None, tags: tuple[str, ...]) 
     return [index(queue, name), *owned, *map(tag, tags)]
 
 
+def bell(queue: str) -> str:
+    """What those who wait for a job of the queue listen to."""
+    return f"bell:{queue}"
+
+
+def resumed(queue: str) -> str:
+    """What those who wait for the end of a pause listen to instead."""
+    return f"resumed:{queue}"
+
+
 def worker(worker_id: str) -> str:
     return f"worker:{worker_id}"
 

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import redis
-from redis.exceptions import ResponseError
+from redis.exceptions import ResponseError, TimeoutError
 
 
 class Line(threading.local):
@@ -17,13 +17,18 @@ class Line(threading.local):
 
     def __init__(self, client: redis.Redis) -> None:
         self._pool: Any = client.connection_pool
-        self._own: _Own | None = None
+        self._own: Own | None = None
 
-    def ask(self, *command: Any) -> Any:
-        """The answer. After a broken connection the next call makes a new one."""
+    def ask(self, *command: Any, within: float | None = None) -> Any:
+        """The answer, given up on after the connection's own timeout or within these seconds.
+
+        After a broken connection the next call makes a new one.
+        """
         connection = self._connection()
         try:
             connection.send_command(*command)
+            if within is not None and not connection.can_read(within):
+                raise TimeoutError("no answer in time")
             return connection.read_response()
         except ResponseError:
             raise
@@ -33,11 +38,11 @@ class Line(threading.local):
 
     def _connection(self) -> Any:
         if self._own is None or self._own.pid != os.getpid():
-            self._own = _Own(self._pool)
+            self._own = Own(self._pool)
         return self._own.connection
 
 
-class _Own:
+class Own:
     """A connection that is closed as soon as its thread is gone, in the process that opened it."""
 
     def __init__(self, pool: Any) -> None:

@@ -14,7 +14,7 @@ from asyncjobs.stores.redis.line import Line
 
 LUA: Final = files(__package__) / "lua"
 ENTRIES: Final = (
-    *("add", "claim", "swap", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune"),
+    *("add", "claim", "swap", "watch", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune", "turn"),
     *("heal", "check_jobs", "check_members", "check_entries", "check_group", "check_journals"),
 )
 _INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)

@@ -32,12 +32,15 @@ from asyncjobs.stores.redis import batches, codec, connection, keys, scripts
 from asyncjobs.stores.redis.finder import Finder
 from asyncjobs.stores.redis.fsck import Fsck
 from asyncjobs.stores.redis.line import Line
+from asyncjobs.stores.redis.waiting import Sleeper, Waiter
+from asyncjobs.stores.waking import readable
 
 T = TypeVar("T")
 
 SCRIPT_LIMIT = 100  # jobs one script call changes, at most; `add` alone takes MAX_BATCH, to be all or none
 CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it is asked again
 MAX_TIMEOUT_S = 3_600
+LONGEST_WAIT_MS = 10_000  # then a token or a timer that was lost with its waiter is made good for
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
 
@@ -61,9 +64,10 @@ class RedisStore(Store):
         self.prefix = prefix
         self._clock = clock
         self._offset: tuple[float, int] | None = None
-        self._longest_block = max(1, int(timeout * 800))  # or the answer to a wait would itself be late
         self._line = Line(self.client)
-        self._scripts = scripts.load(flags=not type(self.client).__module__.startswith("fakeredis"))
+        is_fake = type(self.client).__module__.startswith("fakeredis")
+        self._waiter = Sleeper() if is_fake else Waiter(self.client, self._line)
+        self._scripts = scripts.load(flags=not is_fake)
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *, database: str) -> Self:
@@ -145,7 +149,7 @@ class RedisStore(Store):
         return codec.read_all(claimed)
 
     def _claim_args(self, queues: Sequence[str], worker: str, limit: int, lease: int) -> list[Any]:
-        return [self._given_now, worker, min(limit, SCRIPT_LIMIT), lease, *dict.fromkeys(queues)]
+        return [self._given_now, worker, min(limit, SCRIPT_LIMIT), lease, self._waiter.name, *dict.fromkeys(queues)]
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
         require_short_entries(changes)
@@ -199,26 +203,19 @@ class RedisStore(Store):
         return _parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)), SCRIPT_LIMIT)
 
     @connection.translated
-    def wait(self, queues: Sequence[str], *, timeout: int) -> None:
-        pipeline = self.client.pipeline(transaction=False)
-        for queue in queues:
-            pipeline.hget(self.key(keys.PAUSED), queue)
-            pipeline.zrange(self.key(keys.sorted_place(JobStatus.SCHEDULED, queue)), 0, 0, withscores=True)
-        answers = iter(pipeline.execute())
-        now, streams = self.now(), {}
-        for queue, pause, due in zip(queues, answers, answers, strict=True):
-            if pause is None or not _read_pause(queue, pause).holds(now):
-                streams.update({self.key(stream): "0" for stream in keys.streams(queue)})
-                timeout = min([timeout, *(int(score) - now for _, score in due)])
-        if timeout > 0:
-            self._block(streams, min(timeout, self._longest_block))
+    def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
+        names, timeout = list(dict.fromkeys(queues)), min(timeout, LONGEST_WAIT_MS)
+        if timeout <= 0 or not names:
+            readable(wake, timeout=timeout)
+            return
+        left, *paused = self.run_again("watch", self._given_now, self._waiter.name, timeout, *names)
+        if left > 0:
+            silent = {queue.decode() for queue in paused}
+            bells = [keys.resumed(queue) if queue in silent else keys.bell(queue) for queue in names]
+            self._waiter.wait([self.key(bell) for bell in bells], timeout=left, wake=wake)
 
-    def _block(self, streams: dict[str, str], timeout: int) -> None:
-        """A stream holds ready jobs only, so that reading from its start waits for the first one."""
-        if streams:
-            self.client.xread(streams, count=1, block=timeout)
-        else:
-            time.sleep(timeout / 1000)
+    def turn(self, name: str, *, every: int) -> bool:
+        return bool(self.run("turn", self._given_now, name, every))
 
     def get(self, ids: Sequence[str]) -> list[Job | None]:
         return [codec.read(stored) if stored else None for stored in self.raw(ids)]
@@ -279,7 +276,10 @@ class RedisStore(Store):
         pipeline = self.client.pipeline()
         pipeline.hget(self.key(keys.PAUSED), queue)
         pipeline.hdel(self.key(keys.PAUSED), queue)
-        stored, _ = pipeline.execute()
+        for bell in (self.key(keys.bell(queue)), self.key(keys.resumed(queue))):
+            pipeline.delete(bell)
+            pipeline.rpush(bell, 1)  # one token, whatever was there
+        stored, *_ = pipeline.execute()
         return stored is not None and _read_pause(queue, stored).holds(self.now())
 
     def delete(self, jobs: Sequence[Job]) -> list[bool]:

@@ -11,7 +11,6 @@ local function stored_instead(id, key)
   if ids[id] or redis.call('EXISTS', job_key(id)) == 1 then return id end
   return key and (keys[key] or holder(key))
 end
-
 local row = 0
 for _, group in ipairs(groups) do
   group.ids, group.rows = {}, {}
@@ -37,4 +36,5 @@ local full = overfull(limits, adding)
 if full then return { 'FULL', full } end
 
 for _, group in ipairs(groups) do store_group(group) end
+ring_all()
 return answer

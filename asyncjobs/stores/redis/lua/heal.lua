@@ -1,6 +1,7 @@
 -- Puts a job back into its place and its indexes, if its version is still the one that was read.
 -- ARGV: now or '', id, version, place, score, created, queue, indexes … Answers 1, or 0 when it has changed.
 --- @include forget
+--- @include bell
 local id, version, place, score, created, queue = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local stored = redis.call('HMGET', job_key(id), 'Version', 'Status', 'Entry')
 if not stored[2] or (stored[1] or '1') ~= version then return 0 end
@@ -14,6 +15,8 @@ if is_stream(place) then
 elseif not redis.call('ZSCORE', prefix .. place, id) then
   enter(place, score, { id })
 end
+wake(place, queue, score)
+ring_all()
 redis.call('SADD', prefix .. 'queues', queue)
 redis.call('SADD', prefix .. 'jobs:indexes', ARGV[8])
 for i = 8, #ARGV do redis.call('ZADD', prefix .. ARGV[i], created, id) end

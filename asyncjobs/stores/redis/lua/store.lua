@@ -1,6 +1,7 @@
 -- Writes the jobs of one group of `add`, with their place, their indexes and their unique keys.
 --- @include unique
 --- @include append
+--- @include bell
 --- @include group_unique
 --- @include index
 local function store_group(group)
@@ -17,4 +18,5 @@ local function store_group(group)
   end
   if not is_stream(place) then list_all(place, score, group.ids) end
   index_all(group)
+  wake(place, group.facts[3], score)
 end

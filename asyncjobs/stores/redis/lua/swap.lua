@@ -5,6 +5,7 @@
 -- Answers '1' (stored now) or '0' (stale) for each row, in one string.
 --- @include drop_unique
 --- @include place
+--- @include bell
 --- @include write
 --- @include journal
 --- @include series
@@ -15,6 +16,7 @@ local function move(group, ids)
   if from ~= '' then
     leave(from, ids)
     enter(to, score, ids)
+    if #ids > 0 then wake(to, queue, score) end
   end
   for _, id in ipairs(ids) do
     if drop ~= '' then drop_unique(drop, id) end
@@ -35,4 +37,5 @@ for _, group in ipairs(read_groups(2)) do
   end
   move(group, moved)
 end
+ring_all()
 return table.concat(answer)
