@@ -14,30 +14,39 @@ if TYPE_CHECKING:
     from asyncjobs.registry import job as job
     from asyncjobs.stores.base import Query as Query
     from asyncjobs.unique import Unique as Unique
+    from asyncjobs.worker.context import Interrupted as Interrupted
+    from asyncjobs.worker.context import JobContext as JobContext
+    from asyncjobs.worker.context import job_context as job_context
 
 _HOMES = {
     "Engine": "asyncjobs.engine",
     "Handler": "asyncjobs.registry",
+    "Interrupted": "asyncjobs.worker.context",
     "Job": "asyncjobs.domain.job",
+    "JobContext": "asyncjobs.worker.context",
     "JobStatus": "asyncjobs.domain.job",
     "Query": "asyncjobs.stores.base",
     "RetryPolicy": "asyncjobs.domain.retry",
     "Unique": "asyncjobs.unique",
     "get_engine": "asyncjobs.current",
     "job": "asyncjobs.registry",
+    "job_context": "asyncjobs.worker.context",
     "retry": "asyncjobs.domain",
 }
 
 __all__ = [
     "Engine",
     "Handler",
+    "Interrupted",
     "Job",
+    "JobContext",
     "JobStatus",
     "Query",
     "RetryPolicy",
     "Unique",
     "get_engine",
     "job",
+    "job_context",
     "retry",
 ]
 

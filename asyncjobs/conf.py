@@ -29,6 +29,7 @@ OUTCOMES: Final = {
     "failed": JobStatus.FAILED,
     "canceled": JobStatus.CANCELED,
 }
+SECOND_MS: Final = 1_000
 DAY_MS: Final = 24 * 3_600_000
 
 
@@ -49,6 +50,8 @@ class Conf:
     )
     max_payload: int = 64 * 1024
     max_result: int = 64 * 1024
+    lease: int = 30_000
+    check_every: int | None = 900_000
 
     def limits(self, names: set[str]) -> dict[str, int]:
         """The depth limits of these queues, those that have one."""
@@ -117,6 +120,20 @@ def _positive(value: object) -> int:
     return value
 
 
+def _period(value: Any) -> int | None:
+    period = _age(value)
+    if period is not None and period < SECOND_MS:
+        raise BadSetting(f"{value!r:.80} is too often", hint="Give a second or more, or None for never.")
+    return period
+
+
+def _lease(value: Any) -> int:
+    lease = _age(value)
+    if lease is None or not SECOND_MS <= lease <= DAY_MS:
+        raise BadSetting(f"{value!r:.80} is no length of a lease", hint="Give one second to a day.")
+    return lease
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise BadSetting(f"{value!r:.80} is no dict of options", hint="Give a dict whose keys are texts.")
@@ -146,6 +163,8 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "RETENTION": _retention,
     "MAX_PAYLOAD": _positive,
     "MAX_RESULT": _positive,
+    "LEASE": _lease,
+    "CHECK_EVERY": _period,
 }
 
 

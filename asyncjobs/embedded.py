@@ -33,15 +33,15 @@ class EmbeddedValkeyMissing(AsyncJobsError):
 
 
 @contextmanager
-def embedded_valkey(directory: Path | None = None) -> Iterator[str]:
-    """The URL of a new server on a free loopback port; it ends with the block, or with this process.
+def embedded_valkey(directory: Path | None = None, *, port: int | None = None) -> Iterator[str]:
+    """The URL of a new server on this loopback port, or a free one; it ends with the block, or with this process.
 
     Jobs are kept in `directory`, or nowhere beyond the block.
     """
     with ExitStack() as stack:
         home = directory or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="asyncjobs-valkey-")))
         home.mkdir(parents=True, exist_ok=True)
-        port = free_port()
+        port = port or free_port()
         process = _start(home, port)
         stack.callback(_stop, process)
         _wait_until_ready(home, port)

@@ -4,20 +4,19 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Final
+from operator import and_
 
 from asyncjobs import rules
 from asyncjobs.bulk import FINISHED, UNFINISHED, UNSTARTED, Tally, tally, within
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import InvalidTransition, JobNotFound, LeaseLost, WrongStatus
-from asyncjobs.stores.base import Change, Finding, Page, Pause, Query, QueueCounts
+from asyncjobs.outcome import attempt_entry
+from asyncjobs.stores.base import Change, Entry, Finding, Page, Pause, Query, QueueCounts
 from asyncjobs.times import Duration, due_ms
 from asyncjobs.verbs import JobVerbs, Transition, canceling, retrying
 
 logger = logging.getLogger("asyncjobs.engine")
-
-LEASE_MS: Final = 30_000
 
 
 class Engine(JobVerbs):
@@ -36,15 +35,31 @@ class Engine(JobVerbs):
             logger.warning("%s", error, extra={"job_id": error.job_id})
         return lost
 
+    def exchange(
+        self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
+    ) -> tuple[list[bool], list[Job]]:
+        """Writes what became of jobs, answers which were written, and claims up to `limit` more, in one round trip."""
+        written: list[bool] = []
+        claimed: list[Job] = []
+        if not changes:
+            claimed = self.store.claim(queues, worker=worker, limit=limit, lease=lease)
+        elif limit < 1:
+            written = self.store.swap(changes)
+        else:
+            written, claimed = self.store.exchange(changes, queues, worker=worker, limit=limit, lease=lease)
+        self._retention.finished(sum(map(and_, written, (change.new.is_terminal for change in changes))))
+        return written, claimed
+
     def release(self, jobs: Sequence[Job]) -> list[LeaseLost]:
         """Gives back jobs their holder will not finish, nothing charged."""
         now = self.store.now()
         return self.settle([Change(job, _release(job, now)) for job in jobs])
 
-    def rescue(self, *, limit: int = 100, lease: int = LEASE_MS) -> list[Job]:
+    def rescue(self, *, limit: int = 100, lease: int | None = None) -> list[Job]:
         """Takes jobs away from holders that stopped beating, and answers what became of them."""
         now = self.store.now()
-        changes = [Change(job, transitions.rescue(job, now=now)) for job in self.store.lapsed(limit, lease=lease)]
+        lapsed = self.store.lapsed(limit, lease=lease or self.conf.lease)
+        changes = [Change(job, transitions.rescue(job, now=now), (_lapse(job, now),)) for job in lapsed]
         refused = {change.old.id for change in self._write(changes)}
         return [change.new for change in changes if change.old.id not in refused]
 
@@ -152,6 +167,10 @@ def _attempt(transition: Transition, job: Job, now: int) -> Job | None:
 def _release(job: Job, now: int) -> Job:
     """A holder that was asked to cancel and stops instead has done what was asked."""
     return transitions.release(job, now=now) if job.cancel_requested is None else transitions.cancel(job, now=now)
+
+
+def _lapse(job: Job, now: int) -> Entry:
+    return attempt_entry(job, transitions.LEASE_EXPIRED, now=now)
 
 
 def _lost(job: Job) -> LeaseLost:

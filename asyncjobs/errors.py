@@ -165,3 +165,9 @@ class ResultTimeout(AsyncJobsError):
     """The job did not finish within the time given."""
 
     code = "RESULT_TIMEOUT"
+
+
+class JobTimeout(AsyncJobsError):
+    """A run took longer than its handler may."""
+
+    code = "TIMEOUT"

@@ -1,5 +1,7 @@
 """What a run of a handler makes of its job."""
 
+import json
+import re
 import traceback
 from typing import Any, Final
 
@@ -8,10 +10,20 @@ from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobError
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import AsyncJobsError
+from asyncjobs.stores.base import MAX_ENTRY, Entry
 
 HANDLER_ERROR: Final = "HANDLER_ERROR"
 MAX_MESSAGE: Final = 1_000
 MAX_TRACEBACK: Final = 10_000
+
+_SECRET: Final = re.compile(
+    r"""(?ix)
+    ( (?:password|passwd|secret|token|api[_-]?key|authorization|cookie|session(?:id)?|private[_-]?key|credential s?)
+      ["']? \s* [=:] \s* (?:(?:bearer|basic)\s+)? )
+    ( "[^"\n]*" | '[^'\n]*' | [^\s,;&)}\]]+ )
+    | ( ://[^/\s:@]*: ) [^/\s@]+ (?=@)
+    """
+)
 
 
 def succeeded(job: Job, value: Any, *, now: int, max_result: int) -> Job:
@@ -19,30 +31,52 @@ def succeeded(job: Job, value: Any, *, now: int, max_result: int) -> Job:
     return transitions.complete(job, encode_result(value, limit=max_result), now=now)
 
 
-def failed(job: Job, error: Exception, policy: RetryPolicy, *, now: int, chance: float) -> Job:
+def failed(job: Job, error: BaseException, policy: RetryPolicy, *, now: int, chance: float) -> Job:
     """The job as its retry policy says after `error`; `chance`, in [0, 1), spreads the delay."""
     allowed = policy.allows(type(error))
     delay = policy.delay(job.retry_count, chance) if allowed else None
     return transitions.fail(job, error_of(error), delay=delay, now=now)
 
 
-def error_of(error: Exception) -> JobError:
+def error_of(error: BaseException) -> JobError:
     """An exception as text. Its end is what is kept of a long traceback: that is where it was raised."""
     return JobError(
         code=error.code if isinstance(error, AsyncJobsError) else HANDLER_ERROR,
         message=_message(error)[:MAX_MESSAGE],
         type=f"{type(error).__module__}.{type(error).__qualname__}",
-        traceback=_storable("".join(traceback.format_exception(error)))[-MAX_TRACEBACK:],
+        traceback=_traceback(error)[-MAX_TRACEBACK:],
     )
 
 
-def _message(error: Exception) -> str:
+def attempt_entry(job: Job, error: JobError, *, now: int) -> Entry:
+    """What is kept of a run that ended badly; `job` is the one that ran."""
+    about = {"attempt": job.attempt, "worker": job.worker, "started_at": job.started_at}
+    fields = {"code": error.code, "message": error.message, "type": error.type, "traceback": error.traceback}
+    while len((text := json.dumps(about | fields, ensure_ascii=False)).encode()) > MAX_ENTRY:
+        fields["traceback"] = fields["traceback"][len(fields["traceback"]) // 2 + 1 :]
+    return Entry("attempt", now, text)
+
+
+def _message(error: BaseException) -> str:
     try:
-        return _storable(str(error))
+        return redacted(storable(str(error)[: MAX_MESSAGE * 4]))
     except Exception:
         return "(this exception cannot be shown as text)"
 
 
-def _storable(text: str) -> str:
+def _traceback(error: BaseException) -> str:
+    try:
+        lines = traceback.format_exception(error, limit=-50)
+        return redacted(storable("".join(lines)[-MAX_TRACEBACK * 2 :]))
+    except Exception:
+        return "(this traceback cannot be shown as text)"
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a secret: `token=…`, `"password": "…"`, the password in a URL."""
+    return _SECRET.sub(lambda match: f"{match[1] or match[3]}[redacted]", text)
+
+
+def storable(text: str) -> str:
     """Text that every store takes."""
     return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()

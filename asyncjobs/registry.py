@@ -15,7 +15,7 @@ from asyncjobs.arguments.binding import Binding, Call
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import Job
 from asyncjobs.domain.retry import RetryPolicy, exponential
-from asyncjobs.errors import DuplicateHandler, UnknownHandler
+from asyncjobs.errors import DuplicateHandler, InvalidJob, UnknownHandler
 from asyncjobs.options import HandlerOptions, Options, SubmitOptions
 from asyncjobs.submission import new_jobs
 from asyncjobs.times import Duration
@@ -32,7 +32,14 @@ class Handler(Generic[P, R]):
     """A function that runs jobs. Calling it runs it here and now; `submit` has it run by a worker."""
 
     def __init__(
-        self, function: Callable[P, R], name: str, options: Options, retry: RetryPolicy, aliases: tuple[str, ...]
+        self,
+        function: Callable[P, R],
+        name: str,
+        options: Options,
+        retry: RetryPolicy,
+        aliases: tuple[str, ...],
+        *,
+        atomic: bool,
     ) -> None:
         update_wrapper(self, function)
         self.function = function
@@ -40,6 +47,7 @@ class Handler(Generic[P, R]):
         self.options = options
         self.retry = retry
         self.aliases = aliases
+        self.atomic = atomic
         self.is_async = inspect.iscoroutinefunction(function)
         self.binding = Binding(function)
 
@@ -104,7 +112,11 @@ class Handler(Generic[P, R]):
 def job(function: Callable[P, R], /) -> Handler[P, R]: ...
 @overload
 def job(
-    *, name: str | None = None, aliases: Iterable[str] = (), **options: Unpack[HandlerOptions]
+    *,
+    name: str | None = None,
+    aliases: Iterable[str] = (),
+    atomic: bool = False,
+    **options: Unpack[HandlerOptions],
 ) -> Callable[[Callable[P, R]], Handler[P, R]]: ...
 def job(
     function: Callable[..., Any] | None = None,
@@ -112,20 +124,25 @@ def job(
     *,
     name: str | None = None,
     aliases: Iterable[str] = (),
+    atomic: bool = False,
     **options: Unpack[HandlerOptions],
 ) -> Any:
     """Makes a function a handler: `@job` or `@job(queue="mail", max_retries=5)`.
 
     Jobs are stored under the handler's name, by default that of the function; after a rename, `aliases` keeps the
-    jobs of the old name running.
+    jobs of the old name running. An `atomic` one runs in a transaction; if jobs are kept in the same database, its end
+    is written in it, too.
     """
     known = [rules.job_name(alias) for alias in aliases]
     chosen = Options().but(options)
 
     def register(function: Callable[P, R]) -> Handler[P, R]:
+        if atomic and inspect.iscoroutinefunction(function):
+            raise InvalidJob(f"{function.__qualname__} is async, and Django has no transactions for async code")
         own_name = rules.job_name(f"{function.__module__}.{function.__qualname__}" if name is None else name)
         policy = chosen.retry or DEFAULT_RETRY
-        return _register(Handler(function, own_name, replace(chosen, retry=None), policy, tuple(known)))
+        options = replace(chosen, retry=None)
+        return _register(Handler(function, own_name, options, policy, tuple(known), atomic=atomic))
 
     return register if function is None else register(function)
 

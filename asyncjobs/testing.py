@@ -8,23 +8,23 @@ def test_signing_up_sends_a_mail(client):
         assert get_engine().result(mail.id) == "sent"
 """
 
-import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync
 
-from asyncjobs.arguments.decoding import decode_call
 from asyncjobs.conf import get_conf
 from asyncjobs.current import exchange_engine, get_engine
 from asyncjobs.domain.job import Job
-from asyncjobs.engine import LEASE_MS, Engine
-from asyncjobs.outcome import failed, succeeded
+from asyncjobs.engine import Engine
 from asyncjobs.registry import Handler, lookup
-from asyncjobs.stores.base import Change, Query
+from asyncjobs.stores.base import Query
 from asyncjobs.stores.memory import MemoryStore
+from asyncjobs.worker.context import JobContext
+from asyncjobs.worker.runner import Run, Runner
 
 __all__ = ["memory_jobs", "run_jobs", "submitted"]
 
@@ -66,7 +66,7 @@ def run_jobs(*, queues: Sequence[str] | None = None, limit: int = 1_000) -> list
     while len(done) < limit:
         names = queues if queues is not None else [counts.queue for counts in engine.counts()]
         batch = min(_BATCH, limit - len(done))
-        claimed = engine.store.claim(names, worker=WORKER, limit=batch, lease=LEASE_MS)
+        claimed = engine.store.claim(names, worker=WORKER, limit=batch, lease=engine.conf.lease)
         if not claimed:
             break
         done += [_run(engine, job) for job in claimed]
@@ -74,18 +74,18 @@ def run_jobs(*, queues: Sequence[str] | None = None, limit: int = 1_000) -> list
 
 
 def _run(engine: Engine, job: Job) -> Job:
-    handler = lookup(job.name)
-    try:
-        value = _call(handler, job)
-        new = succeeded(job, value, now=engine.store.now(), max_result=engine.conf.max_result)
-    except Exception as error:
-        policy = job.retry or handler.retry
-        new = failed(job, error, policy, now=engine.store.now(), chance=random.random())
-    engine.settle([Change(job, new)])
-    return new
+    run = Run(job, lookup(job.name))
+    runner = Runner(engine.store, engine.conf, now=engine.store.now, new_context=_context)
+    if run.is_async:
+        async_to_sync(runner.arun)(run)
+    else:
+        copy_context().run(runner.run, run)
+    if run.change is None:
+        return job
+    if not run.is_written:
+        engine.settle([run.change])
+    return run.change.new
 
 
-def _call(handler: Handler[..., Any], job: Job) -> Any:
-    args, kwargs = decode_call(job.payload)
-    run = async_to_sync(handler.function) if handler.is_async else handler.function
-    return run(*args, **kwargs)
+def _context(run: Run) -> JobContext:
+    return JobContext(run.job)

@@ -7,6 +7,8 @@ from asyncjobs.errors import AlreadyAssigned, InvalidTransition, RetryDelay, Wro
 
 MAX_CRASHES = 3
 MAX_LAPSES = 5
+LEASE_EXPIRED = JobError(code="LEASE_EXPIRED", message="the lease ran out")
+WORKER_DIED = JobError(code="WORKER_DIED", message="worker died")
 
 
 def start(job: Job, *, worker: str, until: int, now: int) -> Job:
@@ -69,14 +71,14 @@ def rescue(job: Job, *, now: int, max_lapses: int = MAX_LAPSES) -> Job:
     """IN_PROGRESS → QUEUED after its lease ran out, or FAILED when that happened too often."""
     _require(job, JobStatus.IN_PROGRESS)
     lapsed = job.replace(lapses=job.lapses + 1)
-    return _take_back(lapsed, now, last=lapsed.lapses >= max_lapses, why="the lease ran out", code="LEASE_EXPIRED")
+    return _take_back(lapsed, now, last=lapsed.lapses >= max_lapses, error=LEASE_EXPIRED)
 
 
 def crash(job: Job, *, now: int, max_crashes: int = MAX_CRASHES) -> Job:
     """IN_PROGRESS → QUEUED after its process died, or FAILED when that happened too often."""
     _require(job, JobStatus.IN_PROGRESS)
     crashed = job.replace(crashes=job.crashes + 1)
-    return _take_back(crashed, now, last=crashed.crashes >= max_crashes, why="worker died", code="WORKER_DIED")
+    return _take_back(crashed, now, last=crashed.crashes >= max_crashes, error=WORKER_DIED)
 
 
 def cancel(job: Job, *, now: int, reason: str = "") -> Job:
@@ -163,9 +165,9 @@ def _back(job: Job, now: int, **changes: Any) -> Job:
     return _move(job, now, worker=None, claimed_until=None, started_at=None, **changes)
 
 
-def _take_back(job: Job, now: int, *, last: bool, why: str, code: str) -> Job:
+def _take_back(job: Job, now: int, *, last: bool, error: JobError) -> Job:
     if job.cancel_requested is not None:
         return cancel(job, now=now)
     if last:
-        return _finish(job, JobStatus.FAILED, now, error=JobError(code=code, message=why))
+        return _finish(job, JobStatus.FAILED, now, error=error)
     return _back(job, now, status=JobStatus.QUEUED, due_at=now)

@@ -74,6 +74,9 @@ class MemoryStore(Store):
         self._journals: defaultdict[str, dict[EntryKind, deque[Entry]]] = defaultdict(_empty_journal)
         self._turns: dict[str, int] = {}
 
+    def __str__(self) -> str:
+        return "the memory of this process"
+
     def now(self) -> int:
         return self._clock()
 

@@ -60,6 +60,9 @@ class OrmStore(Store):
         self._folder = Folder(self._database, self.now)
         self._waiter = Waiter(self._database, self._clock)
 
+    def __str__(self) -> str:
+        return f"database {self._database.alias!r}, {self._database.vendor}"
+
     def now(self) -> int:
         return self._clock.now()
 

@@ -84,6 +84,11 @@ class RedisStore(Store):
             client = connection.client_from_alias(options.get("ALIAS", "default"), timeout=timeout)
         return cls(client, prefix=options.get("PREFIX", "ae"), timeout=timeout)
 
+    def __str__(self) -> str:
+        at = self.client.connection_pool.connection_kwargs
+        server = at.get("path") or f"{at.get('host', 'a server')}:{at.get('port', '')}"
+        return f"Redis at {server}, database {at.get('db') or 0}, prefix {self.prefix!r}"
+
     def key(self, suffix: str) -> str:
         return f"{self.prefix}:{suffix}"
 

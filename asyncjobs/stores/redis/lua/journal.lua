@@ -7,6 +7,7 @@ local function last_number(key)
 end
 
 local function append_entries(group, at)
+  if not group.kinds then return end
   local id, numbers = ARGV[at], {}
   local part = at + 2 + #group.own
   for _, kind in ipairs(group.kinds) do

@@ -1,7 +1,6 @@
 -- Writes changed jobs, each if its version is still the one that was read.
--- ARGV: now or '', groups; the facts of a group: place left, place entered ('' and '' for a note on a running job), score,
--- terminal status to count or '', queue, step of the version, unique key to drop, to take, how long it is held, and the
--- status and priority the jobs had.
+-- ARGV: now or '', groups; the facts of a group: place left and entered ('' and '' for a note on a running job), score, status
+-- to count or '', queue, step of the version, unique key to drop, to take, how long it is held, status and priority before.
 -- Answers '1' (stored now) or '0' (stale) for each row, in one string.
 --- @include drop_unique
 --- @include place
@@ -30,7 +29,7 @@ for _, group in ipairs(read_groups(2)) do
   for at = group.first, group.first + (group.count - 1) * group.width, group.width do
     local outcome = write(group, at)
     if outcome == 'written' then
-      if group.kinds then append_entries(group, at) end
+      append_entries(group, at)
       moved[#moved + 1] = ARGV[at]
     end
     answer[#answer + 1] = outcome == 'stale' and '0' or '1'

@@ -1,0 +1,91 @@
+"""Which runs go where, and how many more there is room for."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from asyncjobs.registry import handlers
+from asyncjobs.worker.context import Reason
+from asyncjobs.worker.options import WorkerOptions
+from asyncjobs.worker.pools import Ended, LoopPool, Pool, ThreadPool
+from asyncjobs.worker.runner import Run, Runner
+
+_WEIGHT: Final = 0.05  # of one job in the share of async ones
+_RARE: Final = 0.02  # of a kind that exists and did not come lately
+
+
+class Crew:
+    """The threads and the loop of a child.
+
+    A suspect, a job under which a process has died before, runs alone: if it kills this one too, nothing else dies.
+    """
+
+    def __init__(self, options: WorkerOptions, runner: Runner, ended: Ended) -> None:
+        kinds = {handler.is_async for handler in handlers()} or {False}
+        self._threads = ThreadPool(options.threads, runner, ended)
+        self._loop = LoopPool(options.async_concurrency, runner, ended)
+        self._pools: tuple[Pool, Pool] = (self._threads, self._loop)
+        self._is_mixed = len(kinds) > 1
+        self._async_share = sum(kinds) / len(kinds)  # of the jobs that come
+        self._suspects: deque[Run] = deque()
+
+    def wanted(self) -> int:
+        """How many more jobs there is use for, if they are of the kinds that have come so far."""
+        if self._suspects or any(run.job.crashes for run in self.running()):
+            return 0
+        share = self._async_share
+        if share in (0, 1):
+            return self._pools[int(share)].wanted()
+        sync = max(self._threads.wanted(), int(share >= 0.5))  # busy threads are not to keep the loop waiting
+        return int(min(sync / (1 - share), self._loop.wanted() / share))
+
+    def put(self, runs: Iterable[Run]) -> None:
+        sync: list[Run] = []
+        coroutines: list[Run] = []
+        for run in runs:
+            kind = self._suspects if run.job.crashes else coroutines if run.is_async else sync
+            kind.append(run)
+        self._threads.put(sync)
+        self._loop.put(coroutines)
+        if self._is_mixed:
+            self._learn(len(coroutines), len(sync))
+        self.start_suspect()
+
+    def start_suspect(self) -> None:
+        """Has the next suspect run, if nothing else runs or waits."""
+        if self._suspects and not any(pool.waiting() or pool.running() for pool in self._pools):
+            run = self._suspects.popleft()
+            self._pools[run.is_async].put([run])
+
+    def take_back_stuck(self) -> list[Run]:
+        """Runs that would wait too long for their turn: behind long ones, or for a suspect."""
+        return [run for pool in self._pools for run in (pool.take_back() if self._suspects else pool.take_back_stuck())]
+
+    def take_back_suspects(self) -> list[Run]:
+        suspects = list(self._suspects)
+        self._suspects.clear()
+        return suspects
+
+    def take_back(self) -> list[Run]:
+        """All that have not begun."""
+        return [*self.take_back_suspects(), *(run for pool in self._pools for run in pool.take_back())]
+
+    def is_waiting(self) -> bool:
+        """Whether any run has not begun."""
+        return bool(self._suspects) or any(pool.waiting() for pool in self._pools)
+
+    def running(self) -> list[Run]:
+        return [run for pool in self._pools for run in pool.running()]
+
+    def interrupt(self, run: Run, reason: Reason) -> None:
+        """Ends a coroutine; tells a thread, whose handler ends at its next look."""
+        if run.is_async:
+            self._loop.cancel(run, reason)
+        elif run.context is not None:
+            run.context.ended_by = reason
+
+    def _learn(self, coroutines: int, sync: int) -> None:
+        total = coroutines + sync
+        if total:
+            change = coroutines / total - self._async_share
+            self._async_share = min(1 - _RARE, max(_RARE, self._async_share + min(1.0, _WEIGHT * total) * change))

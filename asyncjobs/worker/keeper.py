@@ -1,0 +1,89 @@
+"""What the supervisor does with the store, in a thread of its own: a store that hangs must not blind it."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from django.db import connections
+
+from asyncjobs.errors import AsyncJobsError
+from asyncjobs.worker.duties import Duty
+from asyncjobs.worker.pipes import Bell
+
+logger = logging.getLogger("asyncjobs.worker")
+
+RETRY_SECONDS: Final = 1.0
+
+
+class Keeper:
+    """Performs duties as they fall due, and stands still, without a connection, while the supervisor forks."""
+
+    def __init__(self, duties: Sequence[Duty]) -> None:
+        self._duties = duties
+        self._bell = Bell()
+        self._is_over = False
+        self._is_wanted = threading.Event()  # to stand still
+        self._is_parked = threading.Event()
+        self._may_go = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, daemon=True, name="asyncjobs-keeper")
+        self._thread.start()
+
+    def hurry(self, duty: Duty) -> None:
+        """Has this duty performed now."""
+        duty.due = 0.0
+        self._bell.ring()
+
+    def park(self, *, patience: float) -> bool:
+        """Whether it stands still now. It does not while the store keeps it waiting."""
+        if self._thread is None:
+            return True
+        self._may_go.clear()
+        self._is_wanted.set()
+        self._bell.ring()
+        return self._is_parked.wait(patience)
+
+    def go_on(self) -> None:
+        self._is_wanted.clear()
+        self._is_parked.clear()
+        self._may_go.set()
+
+    def stop(self, *, patience: float) -> None:
+        self._is_over = True
+        self._bell.ring()
+        if self._thread is not None:
+            self._thread.join(patience)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            if self._is_wanted.is_set():
+                self._stand_still()
+            for duty in self._duties:
+                if time.monotonic() >= duty.due and not self._is_wanted.is_set():
+                    self._perform(duty)
+            self._bell.wait(min(duty.due for duty in self._duties) - time.monotonic())
+            self._bell.silence()
+        connections.close_all()
+
+    def _perform(self, duty: Duty) -> None:
+        duty.due = float("inf")  # before it is performed, so that to hurry it meanwhile has it performed again
+        try:
+            pause = duty.perform()
+        except AsyncJobsError as error:
+            logger.warning("%s: %s", type(duty).__name__.lower(), error)
+            pause = RETRY_SECONDS * random.uniform(0.5, 1.5)
+        except Exception:  # without this thread every lease runs out
+            logger.exception("%s failed", type(duty).__name__.lower())
+            pause = RETRY_SECONDS
+        duty.due = min(duty.due, time.monotonic() + pause)
+
+    def _stand_still(self) -> None:
+        """A connection that two processes share is ended by the first that closes it."""
+        connections.close_all()
+        self._is_parked.set()
+        self._may_go.wait()

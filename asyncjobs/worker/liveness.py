@@ -1,0 +1,46 @@
+"""Whether the workers of this machine take jobs: for probes."""
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+from asyncjobs.engine import Engine
+
+LONGEST_SILENCE_MS: Final = 45_000  # of a worker's record
+LONGEST_HUNGER_MS: Final = 60_000  # of a child that runs nothing, since it was last answered
+
+
+def complaints(engine: Engine, *, name: str | None) -> list[str]:
+    """What is wrong with the workers of this machine, or with the one of that name; none: all is well."""
+    now = engine.store.now()
+    mine = [
+        (now - record.beat_at, about)
+        for record in engine.store.workers()
+        if _is_meant(about := _about(record.about), name)
+    ]
+    if not mine:
+        return ["no worker of this machine has been heard of"]
+    return [complaint for silence, about in mine for complaint in _complaints(silence, about)]
+
+
+def _complaints(silence: int, about: dict[str, Any]) -> Iterator[str]:
+    hunger = silence + about.get("claimed_ago", 0)
+    if silence > LONGEST_SILENCE_MS:
+        yield f"process {about['pid']} was last heard of {silence // 1000} s ago"
+    elif not about.get("running") and hunger > LONGEST_HUNGER_MS:
+        yield f"process {about['pid']} asked for jobs and was not answered for {hunger // 1000} s"
+
+
+def _is_meant(about: dict[str, Any], name: str | None) -> bool:
+    if about.get("host") != socket.gethostname() or about.get("state") == "ended":
+        return False
+    return name is None or about.get("name") == name
+
+
+def _about(text: str) -> dict[str, Any]:
+    try:
+        about = json.loads(text)
+    except ValueError:
+        return {}
+    return about if isinstance(about, dict) else {}

@@ -1,0 +1,38 @@
+"""A bell between threads and processes that wait in `select`."""
+
+import os
+import select
+from contextlib import suppress
+
+
+class Bell:
+    """Rings however often it is rung until it is silenced. Works across a fork, and in signal handlers."""
+
+    def __init__(self) -> None:
+        self.fd, self._end = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._end, False)
+
+    def ring(self) -> None:
+        with suppress(BlockingIOError):  # it rings already
+            os.write(self._end, b"\0")
+
+    def silence(self) -> bool:
+        """Whether it rang."""
+        rang = False
+        with suppress(BlockingIOError):
+            while os.read(self.fd, 4096):
+                rang = True
+        return rang
+
+    def wait(self, seconds: float) -> None:
+        """Returns when it rings, or after that time."""
+        select.select([self.fd], [], [], max(0.0, seconds))
+
+    def listen_to_signals(self) -> int:
+        """For `signal.set_wakeup_fd`."""
+        return self._end
+
+    def close(self) -> None:
+        os.close(self.fd)
+        os.close(self._end)
