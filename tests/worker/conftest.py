@@ -1,0 +1,87 @@
+"""A site with workers on every kind of store that processes can share."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from asyncjobs.conf import get_conf
+from asyncjobs.current import exchange_engine
+from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.engine import Engine
+from asyncjobs.registry import Handler
+from tests.backends import Backend, OrmBackend, RedisBackend
+from tests.servers import redis_url, valkey_url
+from tests.workers import Site, site, until
+
+URLS = {"valkey": valkey_url, "redis7": redis_url}
+SHARED_KINDS = ("valkey", "redis7", "sqlite", "postgres", "mariadb")
+
+
+class World:
+    """A site, and its jobs as seen from here."""
+
+    def __init__(self, site: Site, engine: Engine) -> None:
+        self.site = site
+        self.engine = engine
+        self.store = engine.store
+
+    def submit(self, handler: Handler[..., Any], *args: Any, **options: Any) -> Job:
+        return handler.using(**options).submit(*args)
+
+    def stored(self, job: Job) -> Job:
+        return self.engine.get(job.id)
+
+    def ended(self, *jobs: Job, seconds: float = 60.0) -> list[Job]:
+        """These jobs, once all of them are finished."""
+
+        def look() -> list[Job] | None:
+            stored = [job for job in self.store.get([job.id for job in jobs]) if job is not None]
+            return stored if all(job.is_terminal for job in stored) and len(stored) == len(jobs) else None
+
+        answer: list[Job] = until(look, seconds=seconds)
+        return answer
+
+    def running(self, job: Job) -> bool:
+        return self.stored(job).status == JobStatus.IN_PROGRESS and bool(self.starts(job))
+
+    def starts(self, job: Job) -> int:
+        return sum(effect.job_id == job.id for effect in self.site.effects("start"))
+
+
+def database_of(alias: str) -> dict[str, Any]:
+    """What another process needs to reach this test database."""
+    settings = connections[alias].settings_dict
+    names = ("ENGINE", "NAME", "HOST", "PORT", "USER", "PASSWORD", "OPTIONS")
+    return {name: settings[name] for name in names}
+
+
+@pytest.fixture(params=SHARED_KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def world(
+    kind: str, backends: Callable[[str], Backend], django_db_blocker: DjangoDbBlocker, tmp_path: Path
+) -> Iterator[World]:
+    """A site without jobs, whose workers end with the test. Afterwards every index agrees with every job."""
+    with django_db_blocker.unblock():
+        backend = backends(kind)
+        backend.clear()
+        where: dict[str, Any]
+        if isinstance(backend, OrmBackend):
+            where = {"database": database_of(backend.alias)}
+        else:
+            assert isinstance(backend, RedisBackend)
+            where = {"redis": URLS[kind](), "settings": {"OPTIONS": {"PREFIX": backend.prefix}}}
+        engine = Engine(backend.open(), get_conf())
+        before = exchange_engine(engine)
+        with site(tmp_path, **where) as running:
+            yield World(running, engine)
+        exchange_engine(before)
+        assert engine.check() == []
