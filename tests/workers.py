@@ -26,12 +26,12 @@ class Effect(NamedTuple):
     word: str
 
 
-def until(happens: Callable[[], Any], *, seconds: float = PATIENCE) -> Any:
+def until(happens: Callable[[], Any], *, seconds: float = PATIENCE, every: float = 0.005) -> Any:
     """What `happens` answers, as soon as it is something."""
     end = time.monotonic() + seconds
     while not (answer := happens()):
         assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.005)
+        time.sleep(every)
     return answer
 
 
@@ -72,8 +72,8 @@ class Worker:
         return self.wait()
 
     def kill(self) -> None:
-        """Ends it and its children as a machine that loses power does."""
-        for pid in [*self.children(), self.pid]:
+        """Ends it and its children as a machine that loses power does: the supervisor first, or it would see them die."""
+        for pid in [self.pid, *self.children()]:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
