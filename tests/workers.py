@@ -72,7 +72,7 @@ class Worker:
         return self.wait()
 
     def kill(self) -> None:
-        """Ends it and its children as a machine that loses power does: the supervisor first, or it would see them die."""
+        """Ends it and its children as a machine does that loses power: the supervisor sees nobody die."""
         for pid in [self.pid, *self.children()]:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,12 +1,16 @@
 """What must hold whatever went wrong: no job lost, none ended twice, no two holders at once."""
 
+import json
 import os
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import pytest
+import redis
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
 from asyncjobs.domain.transitions import LEASE_EXPIRED, WORKER_DIED
@@ -14,10 +18,12 @@ from asyncjobs.engine import Engine
 from asyncjobs.errors import StoreError
 from asyncjobs.registry import Handler
 from asyncjobs.stores.base import SERIES_MINUTES
+from asyncjobs.stores.redis import RedisStore
 from tests.worker.conftest import World
 from tests.workers import Effect, Site, Worker, until
 
 LEASE = 2.0
+either = pytest.mark.parametrize("either_trial", ["valkey", "postgres"], indirect=True)
 UNSETTLED = 1.0  # seconds: a run that ended so shortly before its process was killed may not have been settled
 LOOK = 0.02
 
@@ -36,6 +42,10 @@ class Trial(World):
         chosen = handler.using(**options)
         return chosen.submit_many(handler.call(*call) for call in calls)
 
+    def running(self, *jobs: Job) -> bool:
+        """Whether the handlers of all of these have begun."""
+        return {job.id for job in jobs} <= {effect.job_id for effect in self.site.effects("start")}
+
     def kill(self, worker: Worker) -> None:
         pids = [worker.pid, *worker.children()]
         worker.kill()
@@ -52,8 +62,10 @@ class Trial(World):
         except StoreError:
             return 0
 
-    def count_starts(self) -> int:
-        return len(self.site.effects("start"))
+    def starts_of(self, jobs: Iterable[Job]) -> set[int]:
+        """How often they were started: each number that occurs."""
+        starts = starts_by_job(self.site.effects("start"))
+        return {len(starts.get(job.id, [])) for job in jobs}
 
     def survived(self, jobs: Sequence[Job], *, seconds: float = 60) -> list[Job]:
         """These jobs, all that there are, once they have ended, and as the contract says."""
@@ -82,13 +94,18 @@ class Trial(World):
             assert ends.get((run.job_id, run.fence), killed_at) >= killed_at - UNSETTLED
         return repeats
 
-    def delays(self) -> list[float]:
-        """From the death of a process to the next start of each job that ran in it."""
-        repeats = {(run.job_id, run.fence): self.killed[run.pid] for run in self.repeats()}
-        runs = starts_by_job(self.site.effects("start")).values()
-        return sorted(
-            after.at - repeats[run.job_id, run.fence] for of_job in runs for run, after in zip(of_job, of_job[1:])
-        )
+    def rescues(self, jobs: Iterable[Job], code: str) -> list[float]:
+        """Seconds from the death of a process to the moment each of its jobs was taken back, for this reason."""
+        pids = {record.worker: json.loads(record.about)["pid"] for record in self.store.workers()}
+        reasons = [entry for job in jobs for entry in self.store.journal(job.id, "attempt")]
+        taken = [(json.loads(entry.text), entry.at / 1000) for entry in reasons]
+        ahead = time.time() - time.monotonic()
+        # A process that was killed before it was ever heard of cannot be told.
+        return [
+            at - ahead - self.killed[pids[about["worker"]]]
+            for about, at in taken
+            if about["code"] == code and about["worker"] in pids
+        ]
 
 
 def starts_by_job(starts: Iterable[Effect]) -> dict[str, list[Effect]]:
@@ -107,6 +124,16 @@ def assert_books_agree(job: Job, starts: Sequence[Effect]) -> None:
     assert job.attempt == charged + (not died), f"{job} was charged wrongly"
     if starts and job.status == JobStatus.COMPLETED:
         assert fences[-1] == job.version - 1, f"the last run of {job} is not the one recorded"
+
+
+def client_of(trial: Trial) -> redis.Redis:
+    return cast(RedisStore, trial.store).client
+
+
+def send_all(worker: Worker, number: signal.Signals) -> None:
+    """To the supervisor, then to its children."""
+    for pid in [worker.pid, *worker.children()]:
+        os.kill(pid, number)
 
 
 def percentile(numbers: Sequence[float], part: float) -> float:
