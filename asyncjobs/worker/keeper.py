@@ -4,6 +4,7 @@ import logging
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,14 +16,17 @@ from asyncjobs.worker.pipes import Bell
 
 logger = logging.getLogger("asyncjobs.worker")
 
-RETRY_SECONDS: Final = 1.0
+FIRST_RETRY: Final = 0.1
+LAST_RETRY: Final = 1.0
 
 
 class Keeper:
     """Performs duties as they fall due, and stands still, without a connection, while the supervisor forks."""
 
-    def __init__(self, duties: Sequence[Duty]) -> None:
+    def __init__(self, duties: Sequence[Duty], *, lease: int) -> None:
         self._duties = duties
+        self._failures: Counter[Duty] = Counter()
+        self._last_retry = min(LAST_RETRY, lease / 4000)  # a lease is to see more than one
         self._bell = Bell()
         self._is_over = False
         self._is_wanted = threading.Event()  # to stand still
@@ -74,13 +78,20 @@ class Keeper:
         duty.due = float("inf")  # before it is performed, so that to hurry it meanwhile has it performed again
         try:
             pause = duty.perform()
+            self._failures[duty] = 0
         except AsyncJobsError as error:
             logger.warning("%s: %s", type(duty).__name__.lower(), error)
-            pause = RETRY_SECONDS * random.uniform(0.5, 1.5)
+            pause = self._pause_after_failure(duty)
         except Exception:  # without this thread every lease runs out
             logger.exception("%s failed", type(duty).__name__.lower())
-            pause = RETRY_SECONDS
+            pause = self._pause_after_failure(duty)
         duty.due = min(duty.due, time.monotonic() + pause)
+
+    def _pause_after_failure(self, duty: Duty) -> float:
+        """Short at first: a broken connection is found out by its use, and the next one is new."""
+        pause = FIRST_RETRY * 2 ** min(self._failures[duty], 10)
+        self._failures[duty] += 1
+        return min(self._last_retry, pause) * random.uniform(0.5, 1)
 
     def _stand_still(self) -> None:
         """A connection that two processes share is ended by the first that closes it."""

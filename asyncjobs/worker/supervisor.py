@@ -54,7 +54,7 @@ class Supervisor:
         self._wanted = options.processes
         about = about_worker(options, version)
         self._burying = Burying(engine, options, about)
-        self._keeper = Keeper(self._duties(about))
+        self._keeper = Keeper(self._duties(about), lease=options.lease)
 
     def run(self) -> bool:
         """Returns when all is over; True if the worker is to start again with new code."""
