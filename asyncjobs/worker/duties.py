@@ -103,11 +103,12 @@ class Rescuing(Duty):
         super().__init__()
         self._engine = engine
         self._lease = options.lease
+        self._seldom = options.lease / 3000  # after half a lease without a look nobody is rescued for a whole one
 
     def perform(self) -> float:
         for job in self._engine.rescue(limit=RESCUE_LIMIT, lease=self._lease):
             news.rescued(job, handler_of(job))
-        return random.uniform(0.5, 0.9) if self._is_anything_running() else self._lease / 2000
+        return min(self._seldom, random.uniform(0.5, 0.9)) if self._is_anything_running() else self._seldom
 
     def _is_anything_running(self) -> bool:
         """What is claimed from now on cannot lapse before a lease is over."""

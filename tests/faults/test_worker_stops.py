@@ -8,7 +8,7 @@ import pytest
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.domain.transitions import LEASE_EXPIRED
 from asyncjobs.registry import Handler
-from tests.faults.checker import LEASE, Trial, either, gone, statuses
+from tests.faults.checker import LEASE, Trial, client_of, either, gone, statuses
 from tests.worker import jobs
 from tests.workers import Effect, until
 
@@ -87,3 +87,18 @@ def test_the_jobs_of_a_dead_worker_come_back_within_a_lease(either_trial: Trial)
     assert len(delays) == 4
     assert max(delays) <= LEASE + 1
     assert {(job.status, job.attempt, job.lapses, job.crashes) for job in ended} == {(JobStatus.COMPLETED, 2, 1, 0)}
+
+
+def test_idle_workers_look_at_the_clock_of_leases_often_enough(trial: Trial) -> None:
+    """Or the next look finds it unwatched, and nobody is rescued for one lease more."""
+    trial.start(processes=1)
+
+    def grace() -> bytes | None:
+        ends: bytes | None = client_of(trial).hget("ae:clock", "grace")
+        return ends
+
+    until(grace)
+    time.sleep(LEASE)
+    first = grace()
+    time.sleep(2 * LEASE)
+    assert grace() == first
