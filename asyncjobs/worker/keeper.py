@@ -89,7 +89,7 @@ class Keeper:
 
     def _pause_after_failure(self, duty: Duty) -> float:
         """Short at first: a broken connection is found out by its use, and the next one is new."""
-        pause = FIRST_RETRY * 2 ** min(self._failures[duty], 10)
+        pause = FIRST_RETRY * 2.0 ** min(self._failures[duty], 10)
         self._failures[duty] += 1
         return min(self._last_retry, pause) * random.uniform(0.5, 1)
 

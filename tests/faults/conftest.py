@@ -24,6 +24,8 @@ from tests.worker.conftest import database_of
 from tests.workers import site
 
 TIMEOUT = 1.0
+OpenStore = Callable[[int], RedisStore]
+OpenTrial = Callable[..., Trial]
 BINARIES: dict[str, Callable[[], str]] = {"valkey": valkey_binary, "redis7": redis_binary}
 
 
@@ -36,7 +38,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def open_store() -> Iterator[Callable[[int], RedisStore]]:
+def open_store() -> Iterator[OpenStore]:
     """Opens a store on a loopback port; all are closed when the test is over."""
     stores: list[RedisStore] = []
 
@@ -50,7 +52,7 @@ def open_store() -> Iterator[Callable[[int], RedisStore]]:
 
 
 @pytest.fixture
-def scene(server: RedisServer, open_store: Callable[[int], RedisStore]) -> Iterator[Scene]:
+def scene(server: RedisServer, open_store: OpenStore) -> Iterator[Scene]:
     """The store as it is, seen without the proxy. Afterwards every index agrees with every job."""
     store = open_store(server.port)
     yield Scene(store, store.now)
@@ -64,7 +66,7 @@ def proxy(server: RedisServer) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def far(proxy: Proxy, open_store: Callable[[int], RedisStore]) -> Scene:
+def far(proxy: Proxy, open_store: OpenStore) -> Scene:
     """The store as seen through the proxy."""
     store = open_store(proxy.port)
     return Scene(store, store.now)
@@ -86,9 +88,6 @@ def durable() -> Iterator[DurableServer]:
     server.stop()
 
 
-OpenTrial = Callable[..., Trial]
-
-
 @pytest.fixture
 def open_trial(tmp_path: Path) -> Iterator[OpenTrial]:
     """Opens a site on a store, whose workers end with the test."""
@@ -103,7 +102,7 @@ def open_trial(tmp_path: Path) -> Iterator[OpenTrial]:
 
 
 @pytest.fixture
-def trial(durable: DurableServer, open_store: Callable[[int], RedisStore], open_trial: OpenTrial) -> Trial:
+def trial(durable: DurableServer, open_store: OpenStore, open_trial: OpenTrial) -> Trial:
     """A site on the durable server."""
     return open_trial(open_store(durable.port), redis=durable.url)
 

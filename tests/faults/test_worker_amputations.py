@@ -5,9 +5,8 @@ import time
 import pytest
 
 from asyncjobs.domain.job import JobStatus
-from asyncjobs.stores.redis import RedisStore
 from tests.faults.checker import Trial, client_of, statuses
-from tests.faults.conftest import OpenTrial
+from tests.faults.conftest import OpenStore, OpenTrial
 from tests.servers import DurableServer
 from tests.worker import jobs
 from tests.workers import until
@@ -29,9 +28,9 @@ VICTIMS = (
 
 
 @pytest.fixture
-def checked(durable: DurableServer, open_store, open_trial: OpenTrial) -> Trial:  # type: ignore[no-untyped-def]
-    store: RedisStore = open_store(durable.port)
-    return open_trial(store, redis=durable.url, settings={"CHECK_EVERY": PERIOD})
+def checked(durable: DurableServer, open_store: OpenStore, open_trial: OpenTrial) -> Trial:
+    """A site whose workers look for damage all the time."""
+    return open_trial(open_store(durable.port), redis=durable.url, settings={"CHECK_EVERY": PERIOD})
 
 
 def heal(trial: Trial) -> float:

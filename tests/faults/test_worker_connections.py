@@ -1,7 +1,7 @@
 """Connections break, hang and are refused: a worker never falls silent, and loses and repeats nothing."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -9,9 +9,8 @@ from django.db import connections
 from redis.exceptions import ConnectionError
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.stores.redis import RedisStore
 from tests.faults.checker import LEASE, Trial, client_of, statuses
-from tests.faults.conftest import OpenTrial
+from tests.faults.conftest import OpenStore, OpenTrial
 from tests.proxy import proxy_to
 from tests.servers import DurableServer, free_port, postgres_server
 from tests.worker import jobs
@@ -61,9 +60,7 @@ def test_a_server_that_is_read_only_for_a_while(trial: Trial) -> None:
         client_of(trial).execute_command("REPLICAOF", "NO", "ONE")
 
 
-def test_connections_that_lead_nowhere(
-    durable: DurableServer, open_store: Callable[[int], RedisStore], open_trial: OpenTrial
-) -> None:
+def test_connections_that_lead_nowhere(durable: DurableServer, open_store: OpenStore, open_trial: OpenTrial) -> None:
     with proxy_to(durable.port) as proxy:
         trial = open_trial(open_store(durable.port), redis=f"redis://127.0.0.1:{proxy.port}/0")
         idle, hanging = trial.submit(jobs.nap, 0.01), trial.submit(jobs.nap, 2.0)
