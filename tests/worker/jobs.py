@@ -1,4 +1,4 @@
-"""Handlers for the tests of the worker. What they do is seen in a file: a line is appended in one write, whoever dies."""
+"""Handlers for tests of the worker. What they do is seen in a file: each line is appended in one write, whoever dies."""
 
 import asyncio
 import os
@@ -9,6 +9,7 @@ import sys
 import time
 from typing import Any
 
+from asyncjobs import Handler as Handler
 from asyncjobs import job, job_context, retry
 
 EFFECTS = "WORKER_TEST_EFFECTS"  # the environment variable that names the file
