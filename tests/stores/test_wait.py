@@ -16,6 +16,7 @@ from asyncjobs.domain.job import Job
 from asyncjobs.errors import StoreUnavailable
 from asyncjobs.stores.base import Change, Pause, Store
 from asyncjobs.stores.redis import RedisStore
+from asyncjobs.stores.waking import readable
 from tests import servers
 from tests.backends import Backend
 from tests.proxy import proxy_to
@@ -186,20 +187,13 @@ def test_a_byte_on_the_pipe_ends_a_wait_time_after_time(scene: Scene, pipe: Pipe
         timer = threading.Timer(0.005, pipe.wake)
         timer.start()
         began = time.monotonic()
-        while not _is_readable(pipe):
+        while not readable(pipe.end, timeout=0):
             scene.store.wait(["default"], timeout=LONG, wake=pipe.end)
         assert time.monotonic() - began < 1
         timer.join()
         pipe.empty()
     scene.add()
     assert wait_until_claimed(scene.store)
-
-
-def _is_readable(pipe: Pipe) -> bool:
-    os.set_blocking(pipe.end, False)
-    import select
-
-    return bool(select.select([pipe.end], [], [], 0)[0])
 
 
 def test_a_byte_that_is_there_already_ends_a_wait_and_stays(scene: Scene, pipe: Pipe) -> None:

@@ -9,7 +9,7 @@ from asyncjobs.errors import DuplicateJob, QueueFull, StoreError
 from asyncjobs.stores.base import Twins
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.listening import rung
+from asyncjobs.stores.orm.listening import RING_IF_AWAITED
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, STORED, job_of, json_text, postgres_type, row_of
 
 TRIES = 5  # a twin may end between our insert and our look
@@ -17,13 +17,10 @@ TRIES = 5  # a twin may end between our insert and our look
 _COLUMNS = ", ".join(STORED)
 _INSERT = f"INSERT INTO asyncjobs_job ({_COLUMNS}) VALUES ({marks(STORED)})"
 _POSTGRES_INSERT = f"""
-    WITH stored AS (
-        INSERT INTO asyncjobs_job ({_COLUMNS})
-        SELECT {_COLUMNS} FROM json_to_recordset(%s)
-            AS new ({", ".join(map(postgres_type, STORED))})
-        ON CONFLICT DO NOTHING RETURNING id, queue, status
-    ), {rung("stored")}
-    SELECT id, (SELECT count(*) FROM rung) FROM stored
+    INSERT INTO asyncjobs_job ({_COLUMNS})
+    SELECT {_COLUMNS} FROM json_to_recordset(%s)
+        AS new ({", ".join(map(postgres_type, STORED))})
+    ON CONFLICT DO NOTHING RETURNING id, {RING_IF_AWAITED}
 """
 
 
