@@ -1,4 +1,4 @@
-"""Handlers for tests of the worker. What they do is seen in a file: each line is appended in one write, whoever dies."""
+"""Handlers for tests of the worker. What they do is seen in a file: a line each, appended in one write."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Runs that end otherwise than by themselves: canceled, too long, or under a process that dies. And workers that end."""
+"""Runs that end otherwise than by themselves: canceled, too long, or under a process that dies. And how workers end."""
 
 import os
 import signal
