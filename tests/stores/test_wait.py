@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -336,15 +336,15 @@ def test_a_server_that_is_gone_while_one_waits_is_an_error_of_ours(kind: str) ->
             store.wait(["default"], timeout=LONG)
 
     def demote() -> None:
-        client = RedisStore(server.url)
-        until(lambda: _blocked(client) == 1)
-        client.client.replicaof("127.0.0.1", 1)
+        until(lambda: _blocked(store) == 1)
+        store.client.replicaof("127.0.0.1", 1)
 
     try:
         in_threads(wait, demote)
         with pytest.raises(StoreUnavailable):
             store.turn("t", every=1)
     finally:
+        store.client.close()
         server.stop()
 
 
@@ -392,6 +392,4 @@ def test_a_settled_job_is_not_heard_of(backend: Backend, scene: Scene) -> None:
         scene.add(queue="mail")
         cursor.execute("SELECT 1")
         assert heard == ["mail"]
-        cursor.execute("UNLISTEN asyncjobs")
-    with suppress(Exception):
-        connection.close()
+    connection.close()
