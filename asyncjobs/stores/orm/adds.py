@@ -44,7 +44,6 @@ class _Addition:
 
     def run(self, limits: Mapping[str, int], twins: Twins) -> list[Job]:
         self._queue_up(limits)
-        let_go_of_expired(self.cursor, self.first, now=self.now)
         followers = [job for job in self.jobs if self._leader(job).id != job.id]
         self._answer_stored(job.id for job in followers)
         self._store({job.id: job for job in self.jobs if self._leader(job).id == job.id})
@@ -75,6 +74,8 @@ class _Addition:
             self._answer(fresh, self._twins_of(fresh))
             if not fresh:
                 return
+            # No sooner: who is stored already takes no key, and a clock that is set back gives expired ones back.
+            let_go_of_expired(self.cursor, [job.unique_key for job in fresh.values() if job.unique_key], now=self.now)
         raise StoreError("other jobs with these unique keys come and go too fast")
 
     def _answer(self, fresh: dict[str, Job], found: Mapping[str, Job]) -> None:
@@ -111,7 +112,8 @@ class _Addition:
 
     def _twins_of(self, fresh: Mapping[str, Job]) -> dict[str, Job]:
         keys = [job.unique_key for job in fresh.values() if job.holds_unique_key(self.now)]
-        holders = {job.unique_key: job for job in self._select("unique_held", [key for key in keys if key])}
+        held = self._select("unique_held", [key for key in keys if key])
+        holders = {job.unique_key: job for job in held if job.holds_unique_key(self.now)}
         return {
             job.id: holders[job.unique_key]
             for job in fresh.values()
