@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncjobs import retry
 from asyncjobs.domain.job import Job, JobStatus
 from tests.worker import jobs
 from tests.worker.conftest import World
@@ -80,7 +81,7 @@ def test_a_hard_timeout_kills_the_guilty_and_all_it_started(world: World) -> Non
 
 def test_a_hard_timeout_is_retried_as_the_handler_says(world: World) -> None:
     world.site.start("--processes=1")
-    job = world.submit(jobs.stubborn, 60, timeout=0.2, max_retries=1, retry=jobs.retry.fixed(0.01))
+    job = world.submit(jobs.stubborn, 60, timeout=0.2, max_retries=1, retry=retry.fixed(0.01))
     [ended] = world.ended(job, seconds=20)
     assert (ended.status, ended.attempt, world.starts(job)) == (JobStatus.FAILED, 2, 2)
     assert len(world.store.journal(job.id, "attempt")) == 2
