@@ -80,7 +80,7 @@ class Beating(Duty):
             child.bell.ring()
 
     def _text(self, child: ChildProcess, held: Sequence[Held]) -> str:
-        current = [job.id for job in held if job.running_since]
+        current = [job.id for job in held if job.is_running]
         facts = {
             "pid": child.pid,
             "jobs": current[:CURRENT_JOBS],
@@ -147,9 +147,11 @@ class Burying(Duty):
             return None
 
     def _settle(self, child: ChildProcess) -> None:
-        known = {held.id: child.verdict_on(held) for held in child.table.held()}
+        verdicts = child.judgement()
         now = self._engine.store.now()
-        changes = [change_after(job, known.get(job.id, "left"), now=now) for job in self._engine.store.held(child.id)]
+        changes = [
+            change_after(job, verdicts.get(job.id, "left"), now=now) for job in self._engine.store.held(child.id)
+        ]
         self._engine.settle(changes)
         for change in changes:
             news.taken_back(change.old, change.new, handler_of(change.old))

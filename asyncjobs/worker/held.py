@@ -20,6 +20,7 @@ _FLAGS: Final = 36
 _RUNNING_SINCE: Final = 56
 _DEADLINE: Final = 64
 _HEADER: Final = ("order", "count", "claimed_at", "has_drained", "look_at")
+ENDED: Final = 1
 _FIRST: Final = len(_HEADER) * _NUMBER.size
 
 
@@ -39,7 +40,10 @@ class Flag(IntFlag):
 
 
 class Held(NamedTuple):
-    """A job in a child's hands. Times are those of `monotonic_ms`; `running_since` and `deadline` are 0 for none."""
+    """A job in a child's hands. Times are those of `monotonic_ms`.
+
+    `running_since` is 0 before the run and ENDED after it; `deadline` is 0 where there is none.
+    """
 
     slot: int
     id: str
@@ -48,6 +52,15 @@ class Held(NamedTuple):
     held_since: int
     running_since: int
     deadline: int
+
+    @property
+    def is_running(self) -> bool:
+        return self.running_since > ENDED
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the handler is done with it, and the store does not know yet."""
+        return self.running_since == ENDED
 
 
 def monotonic_ms() -> int:
@@ -82,7 +95,7 @@ class HeldTable:
 
     def finish(self, slot: int) -> None:
         """Notes that the handler is done; the job is still held."""
-        _NUMBER.pack_into(self._memory, _FIRST + slot * _SLOT.size + _RUNNING_SINCE, 0)
+        _NUMBER.pack_into(self._memory, _FIRST + slot * _SLOT.size + _RUNNING_SINCE, ENDED)
 
     def drop(self, slot: int) -> None:
         """Notes that the job is out of this child's hands."""

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from django.db import connections
 
-from asyncjobs.worker.held import Held, HeldTable, Order
+from asyncjobs.worker.held import HeldTable, Order
 from asyncjobs.worker.pipes import Bell
 
 logger = logging.getLogger("asyncjobs.worker")
@@ -74,13 +74,16 @@ class ChildProcess:
                 self._kill_orphans()
         return self.exitcode is not None
 
-    def verdict_on(self, held: Held) -> Verdict:
-        """Why a job that was held here when the process ended has no end of its own."""
-        if held.id in self.verdicts:
-            return self.verdicts[held.id]
-        if self.verdicts or self.kill_at is not None or not held.running_since:
-            return "left"
-        return "crashed"
+    def judgement(self) -> dict[str, Verdict]:
+        """By job id: why jobs that were held here when the process ended have no end of their own.
+
+        Where it died by itself, what ran is to blame; if nothing ran, what had just ended.
+        """
+        if self.verdicts or self.kill_at is not None:
+            return self.verdicts
+        held = list(self.table.held())
+        suspects = [job for job in held if job.is_running] or [job for job in held if job.has_ended]
+        return {job.id: "crashed" for job in suspects}
 
     def memory(self) -> int:
         """Bytes of RAM it takes; 0 where that cannot be told."""

@@ -124,7 +124,7 @@ class Supervisor:
         # Before the look at what is held: whatever begins after it, and is due before then, rings.
         child.table.write("look_at", now + int(IDLE_SECONDS * 1000))
         for held in child.table.held():
-            if held.running_since:
+            if held.is_running:
                 self._judge_job(child, held, now)
         if child.verdicts:
             child.kill()

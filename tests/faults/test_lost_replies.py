@@ -9,7 +9,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import StoreUnavailable
-from asyncjobs.stores.base import Change, Pause
+from asyncjobs.stores.base import Change, Entry, Pause
 from asyncjobs.stores.redis import RedisStore
 from tests.proxy import Proxy
 from tests.scene import LEASE, Scene, ids
@@ -56,12 +56,14 @@ def test_add_stores_every_job_once(scene: Scene, far: Scene, proxy: Proxy, losse
 
 def test_swap_writes_every_change_once(scene: Scene, far: Scene, proxy: Proxy, losses: Callable[[], None]) -> None:
     started = [scene.started() for _ in range(10)]
-    changes = [Change(job, transitions.complete(job, "1", now=scene.clock())) for job in started]
+    entry = Entry("log", scene.clock(), "the last line")
+    changes = [Change(job, transitions.complete(job, "1", now=scene.clock()), (entry,)) for job in started]
     losses()
     assert insist(far.store.swap, changes) == [True] * 10
     assert proxy.lost_all
     assert scene.store.get(ids(started)) == [change.new for change in changes]
     assert ends(scene) == 10
+    assert [len(scene.store.journal(job.id, "log")) for job in started] == [1] * 10
 
 
 def test_a_lost_claim_is_found_and_handed_back(
@@ -133,6 +135,7 @@ VERBS: dict[str, Callable[[Scene, Job], object]] = {
     "held": lambda scene, job: scene.store.held("w1"),
     "get": lambda scene, job: scene.stored(job),
     "find": lambda scene, job: scene.found(status=JobStatus.IN_PROGRESS),
+    "journal": lambda scene, job: scene.store.journal(job.id, "log"),
     "counts": lambda scene, job: scene.counted(),
     "series": lambda scene, job: scene.store.series(1),
     "pause": lambda scene, job: scene.store.pause(Pause(queue="q", since=0)),

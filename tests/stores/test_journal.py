@@ -4,8 +4,9 @@ import pytest
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, Progress
-from asyncjobs.errors import InvalidJob, InvalidQuery
+from asyncjobs.errors import InvalidJob, InvalidQuery, StoreError
 from asyncjobs.stores.base import JOURNAL_LIMITS, MAX_ENTRY, MAX_PAGE, Change, Entry, EntryKind, Store
+from tests.backends import KINDS as KINDS_OF_STORE
 from tests.scene import BOOM, Scene
 
 KINDS: list[EntryKind] = ["log", "attempt"]
@@ -182,6 +183,14 @@ def test_an_entry_is_kept_to_the_letter(scene: Scene, text: str) -> None:
     started = scene.started()
     log(scene.store, started, text)
     assert texts(scene.store, started) == [text]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS_OF_STORE if kind != "memory"])
+def test_an_entry_that_is_no_text_is_an_error_of_the_store(scene: Scene) -> None:
+    started = scene.started()
+    with pytest.raises(StoreError):
+        log(scene.store, started, "one", "\ud800")
+    assert texts(scene.store, started) == []
 
 
 @pytest.mark.parametrize("text", ["x" * (MAX_ENTRY + 1), "ä" * (MAX_ENTRY // 2) + "x"], ids=lambda text: text[:1])

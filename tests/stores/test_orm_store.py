@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import DuplicateJob, QueueFull, StoreError, StoreUnavailable
-from asyncjobs.stores.base import Change, Query
+from asyncjobs.stores.base import Change, Entry, Query
 from asyncjobs.stores.orm.database import REPEATS, Database
 from tests.backends import OrmBackend
 from tests.scene import Scene, ids
@@ -37,6 +37,17 @@ def test_a_job_is_gone_with_the_transaction_that_added_it(scene: Scene, alias: s
     assert scene.is_gone(job)
     assert scene.counted() == {}
     assert scene.store.add([again := scene.job(unique_key="k")]) == [again]
+
+
+@every_database
+def test_entries_are_gone_with_the_transaction_that_wrote_them(scene: Scene, alias: str) -> None:
+    started = scene.started()
+    scene.store.swap([Change(started, started, (Entry("log", 1, "kept"),))])
+    with pytest.raises(RuntimeError), transaction.atomic(using=alias):
+        scene.store.swap([Change(started, started, (Entry("log", 1, "rolled back"),))])
+        raise RuntimeError
+    scene.store.swap([Change(started, started, (Entry("log", 1, "kept too"),))])
+    assert [entry.text for entry in scene.store.journal(started.id, "log")] == ["kept", "kept too"]
 
 
 @every_database

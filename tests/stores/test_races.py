@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from threading import Barrier, BrokenBarrierError
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import QueueFull
-from asyncjobs.stores.base import MAX_BATCH, Change, Store
+from asyncjobs.stores.base import MAX_BATCH, Change, Entry, Store
 from tests.backends import Backend
 from tests.scene import BOOM, LEASE, Scene, ids
 from tests.threads import in_threads
@@ -200,3 +201,21 @@ def test_the_last_free_place_of_a_queue_is_given_once(scene: Scene, rival: Scene
         assert scene.store.delete(scene.claim()) == [True]
 
     duel(lambda: None, add(scene), add(rival), judge)
+
+
+def test_no_line_of_a_journal_is_lost_or_numbered_twice(backend: Backend, scene: Scene) -> None:
+    shared, *own = scene.started_many(5)
+    rounds = 12
+
+    def write(place: int) -> None:
+        store = backend.open()
+        for number in range(rounds):
+            line = Entry("log", 1, f"{place}.{number}")
+            assert store.swap([Change(job, job, (line,)) for job in (own[place], shared)]) == [True, True]
+
+    in_threads(*[partial(write, place) for place in range(len(own))])
+    expected = [[f"{place}.{number}" for number in range(rounds)] for place in range(len(own))]
+    assert [[entry.text for entry in scene.store.journal(job.id, "log")] for job in own] == expected
+    entries = scene.store.journal(shared.id, "log")
+    assert sorted(entry.text for entry in entries) == sorted(text for texts in expected for text in texts)
+    assert [entry.number for entry in entries] == list(range(1, rounds * len(own) + 1))

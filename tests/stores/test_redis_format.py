@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job, JobError, Progress
+from asyncjobs.domain.job import Job, JobError, JobStatus, Progress
 from asyncjobs.domain.retry import fixed
 from asyncjobs.stores.base import Change, Entry, Pause
 from asyncjobs.stores.redis import RedisStore, codec
@@ -131,6 +131,11 @@ def test_every_key_is_in_the_reference(store: RedisStore, clock: Clock) -> None:
     [job] = store.claim(["default"], worker=WORKER, limit=1, lease=30_000)
     store.swap([Change(job, transitions.complete(job, None, now=clock()))])
     store.pause(Pause(queue="mail", since=clock()))
+    store.resume("mail")
+    store.add([Job(id=str(UUID(int=9)), name="n", queue="later", status=JobStatus.SCHEDULED, due_at=clock() + 1,
+                   created_at=clock(), updated_at=clock())])  # fmt: skip
+    store.wait(["later"], timeout=2)
+    assert store.turn("prune", every=1)
     store.beat(WORKER, {}, lease=30_000)
     left = {key.decode().removeprefix(store.prefix) for key in store.client.scan_iter(f"{store.prefix}:*")}
     unknown = {key for key in left if not any(pattern.fullmatch(key) for pattern in documented_keys())}

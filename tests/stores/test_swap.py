@@ -162,6 +162,21 @@ def test_a_note_may_be_repeated(scene: Scene) -> None:
     assert scene.stored(started) == asked
 
 
+def test_a_note_is_stored_as_long_as_all_it_changed_is(scene: Scene) -> None:
+    started = scene.started()
+    noted = scene.settle(transitions.report, started, Progress(done=1))
+    scene.clock.advance(60)
+    scene.settle(transitions.complete, noted, "1")
+    assert scene.swap(started, noted)
+
+
+def test_a_note_that_changes_nothing_is_stale_once_the_job_has_moved_on(scene: Scene) -> None:
+    started = scene.started()
+    assert scene.swap(started, started)
+    scene.settle(transitions.complete, started, "1")
+    assert not scene.swap(started, started)
+
+
 def test_a_note_on_a_job_that_moved_on_is_stale(scene: Scene) -> None:
     started = scene.started()
     done = scene.settle(transitions.complete, started, "1")

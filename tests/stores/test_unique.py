@@ -196,3 +196,12 @@ def test_a_pruned_job_lets_its_key_go(scene: Scene) -> None:
     scene.completed(unique_key="k", unique_while="ttl", unique_until=now + 90_000)
     assert scene.store.prune({JobStatus.COMPLETED: now + 1}, limit=10) == 1
     assert is_free(scene)
+
+
+def test_a_repeated_add_takes_no_key_from_anybody(scene: Scene) -> None:
+    first = scene.add(unique_key="k", unique_while="ttl", unique_until=scene.clock() + 50)
+    scene.clock.advance(60)
+    again = scene.job(id=first.id, unique_key="k", unique_while="pending")
+    assert scene.store.add([again]) == [first]
+    scene.clock.advance(-60)
+    assert scene.store.add([scene.job(unique_key="k")]) == [first]

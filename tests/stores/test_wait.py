@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +16,7 @@ from asyncjobs.domain.job import Job
 from asyncjobs.errors import StoreUnavailable
 from asyncjobs.stores.base import Change, Pause, Store
 from asyncjobs.stores.redis import RedisStore
+from asyncjobs.stores.waking import readable
 from tests import servers
 from tests.backends import Backend
 from tests.proxy import proxy_to
@@ -186,20 +187,13 @@ def test_a_byte_on_the_pipe_ends_a_wait_time_after_time(scene: Scene, pipe: Pipe
         timer = threading.Timer(0.005, pipe.wake)
         timer.start()
         began = time.monotonic()
-        while not _is_readable(pipe):
+        while not readable(pipe.end, timeout=0):
             scene.store.wait(["default"], timeout=LONG, wake=pipe.end)
         assert time.monotonic() - began < 1
         timer.join()
         pipe.empty()
     scene.add()
     assert wait_until_claimed(scene.store)
-
-
-def _is_readable(pipe: Pipe) -> bool:
-    os.set_blocking(pipe.end, False)
-    import select
-
-    return bool(select.select([pipe.end], [], [], 0)[0])
 
 
 def test_a_byte_that_is_there_already_ends_a_wait_and_stays(scene: Scene, pipe: Pipe) -> None:
@@ -342,15 +336,15 @@ def test_a_server_that_is_gone_while_one_waits_is_an_error_of_ours(kind: str) ->
             store.wait(["default"], timeout=LONG)
 
     def demote() -> None:
-        client = RedisStore(server.url)
-        until(lambda: _blocked(client) == 1)
-        client.client.replicaof("127.0.0.1", 1)
+        until(lambda: _blocked(store) == 1)
+        store.client.replicaof("127.0.0.1", 1)
 
     try:
         in_threads(wait, demote)
         with pytest.raises(StoreUnavailable):
             store.turn("t", every=1)
     finally:
+        store.client.close()
         server.stop()
 
 
@@ -398,6 +392,4 @@ def test_a_settled_job_is_not_heard_of(backend: Backend, scene: Scene) -> None:
         scene.add(queue="mail")
         cursor.execute("SELECT 1")
         assert heard == ["mail"]
-        cursor.execute("UNLISTEN asyncjobs")
-    with suppress(Exception):
-        connection.close()
+    connection.close()

@@ -9,7 +9,7 @@ from asyncjobs.errors import DuplicateJob, QueueFull, StoreError
 from asyncjobs.stores.base import Twins
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.listening import rung
+from asyncjobs.stores.orm.listening import RING_IF_AWAITED
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, STORED, job_of, json_text, postgres_type, row_of
 
 TRIES = 5  # a twin may end between our insert and our look
@@ -17,13 +17,10 @@ TRIES = 5  # a twin may end between our insert and our look
 _COLUMNS = ", ".join(STORED)
 _INSERT = f"INSERT INTO asyncjobs_job ({_COLUMNS}) VALUES ({marks(STORED)})"
 _POSTGRES_INSERT = f"""
-    WITH stored AS (
-        INSERT INTO asyncjobs_job ({_COLUMNS})
-        SELECT {_COLUMNS} FROM json_to_recordset(%s)
-            AS new ({", ".join(map(postgres_type, STORED))})
-        ON CONFLICT DO NOTHING RETURNING id, queue, status
-    ), {rung("stored")}
-    SELECT id, (SELECT count(*) FROM rung) FROM stored
+    INSERT INTO asyncjobs_job ({_COLUMNS})
+    SELECT {_COLUMNS} FROM json_to_recordset(%s)
+        AS new ({", ".join(map(postgres_type, STORED))})
+    ON CONFLICT DO NOTHING RETURNING id, {RING_IF_AWAITED}
 """
 
 
@@ -47,7 +44,6 @@ class _Addition:
 
     def run(self, limits: Mapping[str, int], twins: Twins) -> list[Job]:
         self._queue_up(limits)
-        let_go_of_expired(self.cursor, self.first, now=self.now)
         followers = [job for job in self.jobs if self._leader(job).id != job.id]
         self._answer_stored(job.id for job in followers)
         self._store({job.id: job for job in self.jobs if self._leader(job).id == job.id})
@@ -78,6 +74,8 @@ class _Addition:
             self._answer(fresh, self._twins_of(fresh))
             if not fresh:
                 return
+            # No sooner: who is stored already takes no key, and a clock that is set back gives expired ones back.
+            let_go_of_expired(self.cursor, [job.unique_key for job in fresh.values() if job.unique_key], now=self.now)
         raise StoreError("other jobs with these unique keys come and go too fast")
 
     def _answer(self, fresh: dict[str, Job], found: Mapping[str, Job]) -> None:
@@ -114,7 +112,8 @@ class _Addition:
 
     def _twins_of(self, fresh: Mapping[str, Job]) -> dict[str, Job]:
         keys = [job.unique_key for job in fresh.values() if job.holds_unique_key(self.now)]
-        holders = {job.unique_key: job for job in self._select("unique_held", [key for key in keys if key])}
+        held = self._select("unique_held", [key for key in keys if key])
+        holders = {job.unique_key: job for job in held if job.holds_unique_key(self.now)}
         return {
             job.id: holders[job.unique_key]
             for job in fresh.values()

@@ -1,5 +1,6 @@
 """PostgreSQL's notifications: who makes a job ready names its queue at commit, and who waits hears it."""
 
+import time
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -7,19 +8,9 @@ from asyncjobs.stores.orm.database import Cursor, Database
 from asyncjobs.stores.waking import readable
 
 CHANNEL: Final = "asyncjobs"
-
-
-def rung(rows: str) -> str:
-    """A common table expression that names the queues of these rows, if it is read: those where a job may be due."""
-    return f"""
-        rung AS MATERIALIZED (
-            SELECT pg_notify('{CHANNEL}', queue)
-            FROM (SELECT DISTINCT queue FROM {rows} WHERE status IN (100, 200)) AS woken
-        )
-    """
-
-
 RING: Final = f"SELECT pg_notify('{CHANNEL}', %s)"
+# For each row whose job may be claimed, or will be. Of equal ones in a transaction the database sends one.
+RING_IF_AWAITED: Final = f"CASE WHEN status IN (100, 200) THEN pg_notify('{CHANNEL}', queue) END"
 
 
 class Ear:
@@ -36,14 +27,14 @@ class Ear:
 
     def hears(self, queues: Collection[str], *, timeout: float, wake: int | None) -> bool:
         """Whether one of these was rung, before `wake` could be read and before `timeout` milliseconds were over."""
-        if self._rung.intersection(queues):
-            return True
-        ready = readable(self.driver.fileno(), wake, timeout=timeout)
-        if not ready or wake in ready:
-            return False
-        self.driver.pgconn.consume_input()
-        while notify := self.driver.pgconn.notifies():
-            self._rung.add(notify.extra.decode())
+        end = time.monotonic() + timeout / 1000
+        while not self._rung.intersection(queues):
+            ready = readable(self.driver.fileno(), wake, timeout=(end - time.monotonic()) * 1000)
+            if not ready or wake in ready:
+                return False
+            self.driver.pgconn.consume_input()
+            while notify := self.driver.pgconn.notifies():
+                self._rung.add(notify.extra.decode())
         return True
 
 

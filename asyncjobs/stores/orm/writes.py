@@ -12,7 +12,7 @@ from asyncjobs.stores.base import Change, Entry
 from asyncjobs.stores.orm import journal, tally
 from asyncjobs.stores.orm.adds import let_go_of_expired
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.listening import rung
+from asyncjobs.stores.orm.listening import RING_IF_AWAITED
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
 from asyncjobs.stores.orm.tally import Move, Place, minute_of
 
@@ -205,8 +205,8 @@ def _update_on_postgres(names: Names, key: Key, rings: bool) -> str:  # noqa: FB
             ), asyncjobs_job AS stored
             WHERE job.id = new.old_id AND job.version = new.old_version AND stored.seq = job.seq
             RETURNING new.turn, new.ends, stored.queue AS old_queue, stored.status AS old_status, job.queue, job.status
-        ), counted AS ({_COUNTED}){"," + rung("changed") if rings else ""}
-        SELECT turn{", (SELECT count(*) FROM rung)" if rings else ""} FROM changed
+        ), counted AS ({_COUNTED})
+        SELECT turn{", " + RING_IF_AWAITED if rings else ""} FROM changed
     """
 
 

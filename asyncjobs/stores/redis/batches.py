@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import compress
-from operator import attrgetter, is_not, itemgetter
+from operator import attrgetter, is_not, itemgetter, ne
 from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.job import FIELDS, TERMINAL, Job, values_of
@@ -130,7 +130,9 @@ def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
     groups: dict[Any, list[int]] = {}
     for position, (old, new, entries) in enumerate(changes):
         new_values = values_of(new)
-        changed = tuple(compress(_POSITIONS, map(is_not, new_values, values_of(old))))
+        # A transition may write what is the same already; a note that does would be stale when it is repeated.
+        differs = ne if new.version == old.version else is_not
+        changed = tuple(compress(_POSITIONS, map(differs, new_values, values_of(old))))
         shared = _plan(changed).shared_of(new_values)[:-2]
         unique = new.id if new.unique_key is not None else None
         kinds = tuple([entry.kind for entry in entries]) if entries else ()

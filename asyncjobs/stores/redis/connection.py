@@ -75,6 +75,8 @@ def translated(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except exceptions.RedisError as error:
             raise _translate(error) from error
+        except UnicodeEncodeError as error:
+            raise StoreError(f"this cannot be sent to the Redis server: {error}") from error
 
     return call
 

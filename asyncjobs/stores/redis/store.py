@@ -210,8 +210,7 @@ class RedisStore(Store):
     @connection.translated
     def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
         names, timeout = list(dict.fromkeys(queues)), min(timeout, LONGEST_WAIT_MS)
-        if timeout <= 0 or not names:
-            readable(wake, timeout=timeout)
+        if readable(wake, timeout=0 if names else timeout) or not names or timeout <= 0:
             return
         left, *paused = self.run_again("watch", self._given_now, self._waiter.name, timeout, *names)
         if left > 0:
