@@ -19,7 +19,7 @@ from asyncjobs.stores.base import Change
 from asyncjobs.worker import news
 from asyncjobs.worker.clock import Clock
 from asyncjobs.worker.context import JobContext
-from asyncjobs.worker.crew import Crew
+from asyncjobs.worker.crew import Crew, patience_ms
 from asyncjobs.worker.held import Flag, HeldTable, Order, monotonic_ms
 from asyncjobs.worker.options import Queues, WorkerOptions
 from asyncjobs.worker.outbox import Letter, refused_alone
@@ -35,7 +35,7 @@ ASK_SECONDS: Final = 5.0  # how often the time and the names of queues are asked
 LAST_WORDS_SECONDS: Final = 0.3  # what handlers get to end by themselves, when all is given back
 LONGEST_PAUSE: Final = 5.0
 PARK_MS: Final = (5_000, 300_000)  # shortest and longest time until a handler that nobody knows is looked for again
-SUSPECT_MS: Final = 2_000  # until a suspect that cannot run alone now is tried again
+SUSPECT_PAUSES: Final = 2  # how many times as long as it was waited for, a suspect is let alone
 KILL_MARGIN_MS: Final = 400  # what a coroutine gets to end, canceled for its timeout
 
 
@@ -129,7 +129,7 @@ class Child:
         else:
             self._give_back(self._crew.take_back_stuck())
             self._crew.start_suspect()
-            self._snooze(self._crew.take_back_suspects())
+            self._snooze(self._crew.take_back_stuck_suspects())
         if self._noted and time.monotonic() >= self._next_note:
             self._note()
 
@@ -149,7 +149,8 @@ class Child:
     def _snooze(self, runs: Iterable[Run]) -> None:
         now = self._clock.now()
         for run in runs:
-            self._letters.append(Letter(Change(run.job, transitions.snooze(run.job, now + SUSPECT_MS, now=now)), run))
+            due = now + SUSPECT_PAUSES * patience_ms(run.job)
+            self._letters.append(Letter(Change(run.job, transitions.snooze(run.job, due, now=now)), run))
 
     def _note(self) -> None:
         self._next_note = time.monotonic() + NOTE_SECONDS

@@ -1,15 +1,18 @@
 """Which runs go where, and how many more there is room for."""
 
+import time
 from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+from asyncjobs.domain.job import Job
 from asyncjobs.registry import handlers
 from asyncjobs.worker.context import Reason
 from asyncjobs.worker.options import WorkerOptions
 from asyncjobs.worker.pools import Ended, LoopPool, Pool, ThreadPool
 from asyncjobs.worker.runner import Run, Runner
 
+PATIENCE_MS: Final = (1_000, 20_000)
 _WEIGHT: Final = 0.05  # of one job in the share of async ones
 _RARE: Final = 0.02  # of a kind that exists and did not come lately
 
@@ -61,14 +64,17 @@ class Crew:
         """Runs that would wait too long for their turn: behind long ones, or for a suspect."""
         return [run for pool in self._pools for run in (pool.take_back() if self._suspects else pool.take_back_stuck())]
 
-    def take_back_suspects(self) -> list[Run]:
-        suspects = list(self._suspects)
-        self._suspects.clear()
-        return suspects
+    def take_back_stuck_suspects(self) -> list[Run]:
+        """Suspects that what runs has kept waiting for too long: another child may be alone sooner."""
+        now = time.monotonic()
+        stuck = [run for run in self._suspects if now - run.since > patience_ms(run.job) / 1000]
+        self._suspects = deque(run for run in self._suspects if run not in stuck)
+        return stuck
 
     def take_back(self) -> list[Run]:
         """All that have not begun."""
-        return [*self.take_back_suspects(), *(run for pool in self._pools for run in pool.take_back())]
+        suspects, self._suspects = self._suspects, deque()
+        return [*suspects, *(run for pool in self._pools for run in pool.take_back())]
 
     def is_waiting(self) -> bool:
         """Whether any run has not begun."""
@@ -89,3 +95,10 @@ class Crew:
         if total:
             change = coroutines / total - self._async_share
             self._async_share = min(1 - _RARE, max(_RARE, self._async_share + min(1.0, _WEIGHT * total) * change))
+
+
+def patience_ms(job: Job) -> int:
+    """How long a child takes nothing new so that this suspect may run: longer for an old one, or it would never."""
+    shortest, longest = PATIENCE_MS
+    age = (job.started_at or job.created_at) - job.created_at
+    return min(max(shortest, age // 4), longest)

@@ -12,6 +12,7 @@ from asyncjobs.domain.transitions import WORKER_DIED
 from asyncjobs.registry import Handler
 from tests.faults.checker import Trial, either, statuses
 from tests.worker import jobs
+from tests.workers import until
 
 pytestmark = pytest.mark.faults
 KINDS = ("kill", "exit", "segfault", "kill", "segfault")
@@ -49,3 +50,19 @@ def test_a_good_job_in_the_same_process_is_run_again(trial: Trial, chance: rando
     poisoned, good = run_poison(trial, chance, processes=2, threads=2)
     assert_tried_three_times(trial, poisoned)
     assert statuses(good) == {JobStatus.COMPLETED: GOOD}
+
+
+def test_a_job_that_lost_its_process_gets_its_turn_while_others_keep_coming(trial: Trial) -> None:
+    worker = trial.start(processes=1, threads=2)
+    unlucky, others = trial.submit(jobs.nap, 0.5), list[Job]()
+    until(lambda: trial.running(unlucky))
+    trial.kill_child(worker.children()[0])
+
+    def has_ended() -> bool:
+        if len(trial.site.effects("start")) > len(others) - 4:
+            others.extend(trial.submit_many(jobs.nap, [(0.3,), (0.43,), (0.37,), (0.51,)]))
+        return trial.stored(unlucky).is_terminal
+
+    until(has_ended, seconds=8, every=0.02)
+    assert trial.stored(unlucky).crashes == 1
+    trial.survived([unlucky, *others])
