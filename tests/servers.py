@@ -237,6 +237,8 @@ def postgres_settings() -> dict[str, Any]:
 @cache
 def postgres_server() -> PostgresServer:
     """The wheel's, which may be killed and started again."""
+    if "ASYNCJOBS_TEST_POSTGRES_URL" in os.environ:
+        missing("only a PostgreSQL of the wheel is killed, and ASYNCJOBS_TEST_POSTGRES_URL names another")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on a machine without XDG_RUNTIME_DIR the wheel warns at import

@@ -26,7 +26,7 @@ class Keeper:
     def __init__(self, duties: Sequence[Duty], *, lease: int) -> None:
         self._duties = duties
         self._failures: Counter[Duty] = Counter()
-        self._last_retry = min(LAST_RETRY, lease / 4000)  # a lease is to see more than one
+        self._last_retry = min(LAST_RETRY, lease / 20_000)  # a server that is back for a moment is to hear of us
         self._bell = Bell()
         self._is_over = False
         self._is_wanted = threading.Event()  # to stand still

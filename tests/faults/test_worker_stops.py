@@ -1,6 +1,8 @@
 """Workers are told to end, and handlers take long: nothing is charged, nothing runs twice, and the guilty alone die."""
 
+import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from asyncjobs.domain.transitions import LEASE_EXPIRED
 from asyncjobs.registry import Handler
 from tests.faults.checker import LEASE, Trial, client_of, either, gone, statuses
 from tests.worker import jobs
-from tests.workers import Effect, until
+from tests.workers import Effect, Worker, until
 
 pytestmark = pytest.mark.faults
 GRACE = 2.0
@@ -76,15 +78,30 @@ def test_a_run_past_its_timeout_is_killed_with_all_it_started(trial: Trial, hand
 
 @either
 def test_the_jobs_of_a_dead_worker_come_back_within_a_lease(either_trial: Trial) -> None:
-    trial = either_trial
+    assert_taken_over(either_trial, either_trial.kill)
+
+
+def test_children_die_with_their_supervisor(trial: Trial) -> None:
+    def kill_supervisor(worker: Worker) -> None:
+        children = worker.children()
+        trial.killed |= dict.fromkeys([worker.pid, *children], time.monotonic())
+        worker.send(signal.SIGKILL)
+        until(lambda: all(map(gone, children)), seconds=1)
+
+    assert_taken_over(trial, kill_supervisor)
+
+
+def assert_taken_over(trial: Trial, kill: Callable[[Worker], None]) -> None:
+    """Another worker runs what this one ran."""
     doomed = trial.start()
     lost = trial.submit_many(jobs.nap, [(LEASE,)] * 4)
     until(lambda: trial.running(*lost))
     other = trial.start()
     until(other.children)
-    trial.kill(doomed)
+    kill(doomed)
     ended = trial.survived(lost)
     delays = trial.rescues(ended, LEASE_EXPIRED.code)
+    print(f"rescued within {max(delays):.2f} s")
     assert len(delays) == 4
     assert max(delays) <= LEASE + 1
     assert {(job.status, job.attempt, job.lapses, job.crashes) for job in ended} == {(JobStatus.COMPLETED, 2, 1, 0)}
