@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final, NamedTuple, Self
 
+from django.db import connections
+
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.engine import Engine
@@ -67,7 +69,6 @@ class Benchmark:
         self._engine: Engine = get_engine()
         self._environment = environment or site_environment()
         self._report = report
-        self._workers: list[CommandProcess] = []
 
     def __enter__(self) -> Self:
         counts = next((counts for counts in self._engine.counts() if counts.queue == BENCH_QUEUE), None)
@@ -77,8 +78,8 @@ class Benchmark:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for worker in self._workers:
-            worker.end()
+        if error[0] is not None:
+            connections.close_all()  # a signal may have left one in a transaction that Django does not know of
         self.clear()
 
     def rivals(self) -> list[str]:
@@ -185,7 +186,6 @@ class Benchmark:
         with tempfile.TemporaryFile() as log:
             command = ("runjobworker", f"--queues={BENCH_QUEUE}", *QUIET, *flags)
             worker = CommandProcess(*command, environment=self._environment, stdout=log, stderr=log)
-            self._workers.append(worker)
             try:
                 yield worker
             except BenchmarkFailed as failed:
@@ -194,7 +194,6 @@ class Benchmark:
                 raise BenchmarkFailed(f"{failed.message}: {' / '.join(said)}") from None
             finally:
                 worker.end()
-                self._workers.remove(worker)
 
 
 def submit_single(count: int) -> None:
