@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from asyncjobs.benchmark import Benchmark, BenchmarkFailed
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.jobs import BENCH_QUEUE, noop
 from asyncjobs.stores.base import Query
@@ -105,6 +106,16 @@ def test_a_benchmark_that_is_stopped_while_its_worker_runs_leaves_no_job_and_no_
     assert bench_jobs(world) == 0
     with pytest.raises(ProcessLookupError):
         os.kill(worker, 0)
+
+
+def test_a_worker_that_does_not_start_says_why(world: World) -> None:
+    environment = {**world.site.environment, "DJANGO_SETTINGS_MODULE": "nowhere"}
+    with (
+        pytest.raises(BenchmarkFailed, match="No module named 'nowhere'"),
+        Benchmark(environment=environment) as benchmark,
+    ):
+        benchmark.drain("drain", 10)
+    assert bench_jobs(world) == 0
 
 
 def test_workers_that_take_part_are_named(world: World) -> None:

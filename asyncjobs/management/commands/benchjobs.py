@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 self.stderr.write(safe(f"Worker {name} serves every queue, and takes part."), self.style.WARNING)
             figures = list(_figures(benchmark, jobs, processes, samples))
         if shows:
-            self.stderr.write("\r\033[K", ending="")
+            sys.stderr.write("\r\033[K")
         return figures
 
     def _print(self, figures: list[Figure], *, jobs: int, is_document: bool) -> None:

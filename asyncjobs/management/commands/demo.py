@@ -22,6 +22,7 @@ from django.utils.module_loading import import_string
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.embedded import EmbeddedValkeyMissing, embedded_valkey, free_port
+from asyncjobs.errors import AsyncJobsError
 from asyncjobs.processes import STOP_SECONDS, CommandProcess, end_all, site_environment
 from asyncjobs.stores.base import Query
 
@@ -41,19 +42,19 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="where to serve the site; 8000 by default")
         parser.add_argument("--once", action="store_true", help="submit the samples, run and list them, then stop")
-        parser.add_argument("--beside-server", action="store_true", help=SUPPRESS)
+        parser.add_argument("--server-of", type=int, metavar="PID", help=SUPPRESS)
 
-    def handle(self, *, port: int, once: bool, beside_server: bool, **options: Any) -> None:
+    def handle(self, *, port: int, once: bool, server_of: int | None, **options: Any) -> None:
         if getattr(settings, "ASYNCJOBS_DEMO", None) is None:
             raise CommandError("This site is no demo: the setting ASYNCJOBS_DEMO names no function that submits jobs.")
-        if not beside_server:
+        if server_of is None:
             sys.exit(self._run_beside_a_server(f"--port={port}", *["--once"] * once))
-        with _signals_end_it():
-            call_command("migrate", verbosity=0)
-            if once:
-                self._run_once()
-            else:
-                self._run(self._free_or_another(port))
+        try:
+            with _signals_end_it():
+                call_command("migrate", verbosity=0)
+                self._run_once() if once else self._run(self._free_or_another(port), server_of)
+        except AsyncJobsError as error:
+            raise CommandError(error.message) from error
 
     def _run_beside_a_server(self, *flags: str) -> int:
         """Runs this command again where the settings see the server, and answers with its exit code."""
@@ -64,7 +65,7 @@ class Command(BaseCommand):
             with nullcontext(given) if given else embedded_valkey() as url:
                 if not given:
                     self.stdout.write(f"Valkey listens on {url} until this ends.")
-                return _run_to_its_end("demo", "--beside-server", *flags, url=url)
+                return _run_to_its_end("demo", f"--server-of={os.getpid()}", *flags, url=url)
         except EmbeddedValkeyMissing as missing:
             raise CommandError(missing.message) from missing
         except KeyboardInterrupt:
@@ -82,12 +83,12 @@ class Command(BaseCommand):
         for status in (JobStatus.COMPLETED, JobStatus.FAILED):
             _require_one(status, since)
 
-    def _run(self, port: int) -> None:
+    def _run(self, port: int, parent: int) -> None:
         self._tell(f"http://127.0.0.1:{port}/")
         self._submit()
         os.environ["DJANGO_RUNSERVER_HIDE_WARNING"] = "true"  # it is meant for this machine alone
         with _beside(WORKER, ("runserver", f"127.0.0.1:{port}", "--noreload")) as parts:
-            _go_on(parts)
+            _go_on(parts, parent)
 
     def _submit(self) -> None:
         self.stdout.write(f"Submitted {import_string(settings.ASYNCJOBS_DEMO)()} jobs.\n")
@@ -161,9 +162,9 @@ def _beside(*commands: Sequence[str]) -> Iterator[list[CommandProcess]]:
         end_all(parts)
 
 
-def _go_on(parts: Sequence[CommandProcess]) -> None:
+def _go_on(parts: Sequence[CommandProcess], parent: int) -> None:
     """Submits job after job while the parts run, until a signal says otherwise, or whoever started this is gone."""
-    parent, turn, next_at = os.getppid(), count(), time.monotonic()
+    turn, next_at = count(), time.monotonic()
     while os.getppid() == parent:
         for part in parts:
             if part.exit_code is not None:
