@@ -1,13 +1,15 @@
 """The reference pages are complete, and say what the code says."""
 
 import re
-from argparse import _SubParsersAction
+from argparse import SUPPRESS, _SubParsersAction
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import getsource
 from pkgutil import walk_packages
+from types import ModuleType
 
 import pytest
+from django.core.management.base import BaseCommand
 
 import asyncjobs
 from asyncjobs import checks, conf, outcome
@@ -15,10 +17,12 @@ from asyncjobs.conf import READERS, Conf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.errors import AsyncJobsError
+from asyncjobs.management.commands import benchjobs, demo
 from asyncjobs.management.commands.jobs import Command
 from asyncjobs.options import HandlerOptions, Options, SubmitOptions
 from asyncjobs.stores.redis import RedisStore
-from tests.test_docs import table
+from tests.test_docs import DOCS, table
+from tests.worker.test_benchjobs import FIGURES
 
 OWN_OPTIONS = {"name", "aliases"}
 EVERYWHERE = {"--help", "--json"}
@@ -39,6 +43,12 @@ def help_of_verbs() -> dict[str, str]:
     parser = Command().create_parser("manage.py", "jobs")
     (verbs,) = (action for action in parser._actions if isinstance(action, _SubParsersAction))
     return {name: verb.format_help() for name, verb in verbs.choices.items()}
+
+
+def options_of(command: BaseCommand) -> set[str]:
+    """Those that `--help` shows."""
+    parser = command.create_parser("manage.py", "command")
+    return {option for action in parser._actions if action.help != SUPPRESS for option in action.option_strings}
 
 
 def options_in(text: str) -> set[str]:
@@ -130,3 +140,15 @@ def test_every_retry_policy_is_documented() -> None:
     made = {re.sub(r"^retry\.|\(.*$", "", name) for name in first_column("how-to/handlers.md", "policy")}
     public = {name for name, value in vars(retry).items() if getattr(value, "__module__", "") == retry.__name__}
     assert made == {name for name in public if not name.startswith("_")} - {"RetryPolicy"}
+
+
+def test_every_figure_of_the_benchmark_is_documented() -> None:
+    assert first_column("reference/commands.md", "figure") == FIGURES
+
+
+@pytest.mark.parametrize("command", [benchjobs, demo])
+def test_every_option_of_a_command_is_documented(command: ModuleType) -> None:
+    name = command.__name__.rpartition(".")[2]
+    section = (DOCS / "reference/commands.md").read_text().partition(f"## `manage.py {name}`")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"^\| `(--[a-z-]+)` \|", section, re.MULTILINE))
+    assert documented == options_of(command.Command()) - options_of(BaseCommand())
