@@ -15,6 +15,7 @@ from asyncjobs.domain.job import JobStatus
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
 from asyncjobs.stores.orm import OrmStore
+from tests.worker.jobs import makes_group
 
 CACHES = {
     "default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"},
@@ -57,6 +58,11 @@ def test_without_settings_the_orm_store_works() -> None:
     assert messages() == []
 
 
+def messages_of_handlers(**given: Any) -> list[str]:
+    with override_settings(ASYNCJOBS=given):
+        return [str(found) for found in run_checks(tags=["asyncjobs"]) if found.id == "asyncjobs.W001"]
+
+
 def test_the_defaults() -> None:
     assert conf() == Conf(
         store="asyncjobs.stores.orm.OrmStore",
@@ -70,7 +76,21 @@ def test_the_defaults() -> None:
         },
         max_payload=65_536,
         max_result=65_536,
+        lease=30_000,
+        check_every=900_000,
     )
+
+
+def test_durations_are_seconds_or_timedeltas() -> None:
+    chosen = conf(LEASE=timedelta(minutes=1), CHECK_EVERY=60)
+    assert (chosen.lease, chosen.check_every) == (60_000, 60_000)
+    assert conf(CHECK_EVERY=None).check_every is None
+
+
+def test_an_atomic_handler_wants_a_transactional_store() -> None:
+    assert messages_of_handlers(STORE="orm") == []
+    assert makes_group.name in str(messages_of_handlers(STORE="memory"))
+    assert messages_of_handlers(STORE="reddis") == []
 
 
 def test_a_changed_setting_makes_another_engine() -> None:
@@ -132,6 +152,11 @@ BAD_VALUES = [
     ("MAX_PAYLOAD", 0, "E003"),
     ("MAX_PAYLOAD", "64k", "E003"),
     ("MAX_RESULT", 1.5, "E003"),
+    ("LEASE", 0.5, "E003"),
+    ("LEASE", None, "E003"),
+    ("LEASE", timedelta(days=2), "E003"),
+    ("CHECK_EVERY", 0, "E003"),
+    ("CHECK_EVERY", "hourly", "E003"),
 ]
 
 
@@ -160,7 +185,7 @@ def test_settings_that_are_no_dict_are_found() -> None:
 def test_an_unknown_setting_gets_a_hint() -> None:
     assert messages(STROE="redis") == [("E002", "ASYNCJOBS has no setting 'STROE'.", "Did you mean 'STORE'?")]
     [(_, _, hint)] = messages(XYZ=1)
-    assert hint == "There are: DATABASE, MAX_PAYLOAD, MAX_RESULT, OPTIONS, QUEUES, RETENTION, STORE."
+    assert hint == "There are: CHECK_EVERY, DATABASE, LEASE, MAX_PAYLOAD, MAX_RESULT, OPTIONS, QUEUES, RETENTION, STORE."
 
 
 def test_several_mistakes_are_found_at_once() -> None:

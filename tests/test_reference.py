@@ -10,21 +10,23 @@ from types import ModuleType
 
 import pytest
 from django.core.management.base import BaseCommand
+from django.dispatch import Signal
 
 import asyncjobs
-from asyncjobs import checks, conf, outcome
+from asyncjobs import checks, conf, outcome, signals
 from asyncjobs.conf import READERS, Conf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.errors import AsyncJobsError
-from asyncjobs.management.commands import benchjobs, demo
+from asyncjobs.management.commands import benchjobs, demo, runjobworker
 from asyncjobs.management.commands.jobs import Command
 from asyncjobs.options import HandlerOptions, Options, SubmitOptions
 from asyncjobs.stores.redis import RedisStore
+from asyncjobs.worker.context import JobContext
 from tests.test_docs import DOCS, table
 from tests.worker.test_benchjobs import FIGURES
 
-OWN_OPTIONS = {"name", "aliases"}
+OWN_OPTIONS = {"name", "aliases", "atomic"}
 EVERYWHERE = {"--help", "--json"}
 
 
@@ -85,6 +87,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
         "RETENTION": f"{days} days",
         "MAX_PAYLOAD": str(Conf().max_payload),
         "MAX_RESULT": str(Conf().max_result),
+        "LEASE": f"{Conf().lease // 1000} seconds",
+        "CHECK_EVERY": f"{(Conf().check_every or 0) // 60_000} minutes",
     }
     assert said.keys() == READERS.keys()
     assert conf.STORES["orm"] == Conf().store
@@ -95,7 +99,7 @@ def test_every_option_of_the_redis_store_is_documented() -> None:
 
 
 def test_every_system_check_is_documented() -> None:
-    codes = re.findall(r'"(E\d{3})"', getsource(checks) + getsource(conf))
+    codes = re.findall(r'"(?:asyncjobs\.)?([EW]\d{3})"', getsource(checks) + getsource(conf))
     assert first_column("reference/settings.md", "id") == sorted({f"asyncjobs.{code}" for code in codes})
 
 
@@ -146,9 +150,21 @@ def test_every_figure_of_the_benchmark_is_documented() -> None:
     assert first_column("reference/commands.md", "figure") == FIGURES
 
 
-@pytest.mark.parametrize("command", [benchjobs, demo])
+@pytest.mark.parametrize("command", [benchjobs, demo, runjobworker])
 def test_every_option_of_a_command_is_documented(command: ModuleType) -> None:
     name = command.__name__.rpartition(".")[2]
     section = (DOCS / "reference/commands.md").read_text().partition(f"## `manage.py {name}`")[2].partition("\n## ")[0]
     documented = set(re.findall(r"^\| `(--[a-z-]+)` \|", section, re.MULTILINE))
     assert documented == options_of(command.Command()) - options_of(BaseCommand())
+
+
+def test_every_signal_is_documented() -> None:
+    assert first_column("reference/signals.md", "signal") == [
+        name for name, value in vars(signals).items() if isinstance(value, Signal)
+    ]
+
+
+def test_the_context_of_a_run_is_documented() -> None:
+    said = set(re.findall(r"(\w+)(?:\(|,|$)", ", ".join(first_column("how-to/handlers.md", "of the context"))))
+    own = {name for name in vars(JobContext) if not name.startswith("_")} | {"job"}
+    assert own - said == {"is_canceled", "noted_on", "reason", "take_lines"}  # for the worker
