@@ -13,7 +13,7 @@ BENCH_FLAGS ?=
 help: ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/ready ## Start the demo site with its own Valkey server and sample jobs
+demo: $(VENV)/ready ## Start the demo site: its own Valkey server, a worker, jobs of every kind
 	@$(RUN) manage.py demo $(DEMO_FLAGS)
 
 test: $(VENV)/ready ## Run the fast tests; servers that are not there are skipped
@@ -25,7 +25,7 @@ lint: $(VENV)/ready ## Check style, types and migrations
 	@$(RUN) -m mypy
 	@$(RUN) manage.py makemigrations --check --dry-run
 
-bench: $(VENV)/ready ## Measure the stores on servers of their own
+bench: $(VENV)/ready ## Measure stores and workers on servers of their own
 	@$(RUN) -m tests.bench $(BENCH_FLAGS)
 
 clean: ## Remove everything made here: .venv, caches, builds, the demo's database

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
 from django.utils.module_loading import import_string
 
 from asyncjobs.conf import READERS, SETTING, STORES, BadSetting, given_settings, guess, read
+from asyncjobs.registry import handlers
 from asyncjobs.stores.base import Store
 
 TAG = "asyncjobs"
@@ -19,6 +20,27 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     if not isinstance(given, Mapping):
         return [_error("E001", f"{SETTING} is {given!r:.80}", hint="Give a dict.")]
     return [*_unknown(given), *_unusable(given)] or [*_database(given), *_store(given)]
+
+
+@register(TAG)
+def check_handlers(**kwargs: Any) -> list[CheckMessage]:
+    """What handlers ask of a store that it cannot give. Settings that cannot be used are said elsewhere."""
+    given = given_settings()
+    try:
+        store = import_string(read("STORE", given.get("STORE", "orm")))
+    except (AttributeError, BadSetting, ImportError):
+        return []
+    if getattr(store, "transactional", True):
+        return []
+    return [_not_atomic(handler.name) for handler in handlers() if handler.atomic]
+
+
+def _not_atomic(name: str) -> CheckMessage:
+    return Warning(
+        f"the job {name!r} is atomic, but its end cannot commit with it: jobs are not kept in the database.",
+        hint="Keep jobs in the database, or make the handler repeatable: it may run once more after it has committed.",
+        id="asyncjobs.W001",
+    )
 
 
 def _unknown(given: Mapping[str, Any]) -> Iterator[CheckMessage]:

@@ -11,10 +11,19 @@ from asyncjobs.domain import transitions
 from asyncjobs.domain.job import PENDING, Job
 from asyncjobs.errors import AsyncJobsError, DuplicateJob
 from asyncjobs.retention import Retention
+from asyncjobs.signals import job_submitted, tell
 from asyncjobs.stores.base import MAX_BATCH, Change, Store
 from asyncjobs.unique import OnConflict
 
 _REPLACE_ATTEMPTS: Final = 20
+
+
+def _tell_of(asked: Sequence[Job], stored: Sequence[Job]) -> None:
+    """Of those that are stored now, and not of twins that were before."""
+    if job_submitted.receivers:
+        for job, answer in zip(asked, stored, strict=True):
+            if answer.id == job.id:
+                tell(job_submitted, None, job=answer)
 
 
 class Intake:
@@ -40,7 +49,9 @@ class Intake:
         stored: list[Job] = []
         for start in range(0, len(jobs), MAX_BATCH):
             try:
-                stored += self._add_batch(jobs[start : start + MAX_BATCH], on_conflict)
+                batch = jobs[start : start + MAX_BATCH]
+                stored += self._add_batch(batch, on_conflict)
+                _tell_of(batch, stored[start:])
             except AsyncJobsError as error:
                 if stored:
                     error.add_note(f"the first {len(stored)} of {len(jobs)} jobs were stored before")

@@ -1,7 +1,7 @@
 """What happens to jobs and workers, told to whoever listens: for logging, metrics and tracing.
 
-Receivers are called where it happens, in the process and thread that did it, and one that raises is logged and changes
-nothing. Of jobs, the sender is their handler, or None where there is none.
+Receivers are called where it happens, in the process and thread that did it. One that raises is logged, and changes
+nothing. What a job's worker says of it has the job's handler as its sender, all else None.
 """
 
 import logging

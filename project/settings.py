@@ -5,7 +5,9 @@
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ASYNCJOBS_DEMO_DIR = Path(os.environ.get("ASYNCJOBS_DEMO_DIR", BASE_DIR / ".demo"))
@@ -54,11 +56,15 @@ TEMPLATES = [
         },
     },
 ]
+# The page asks for itself every few seconds: what the worker says is not to drown in that.
+LOGGING = {"version": 1, "disable_existing_loggers": False, "loggers": {"django.server": {"level": "WARNING"}}}
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ASYNCJOBS_DEMO_DIR / "demo.sqlite3"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-ASYNCJOBS_DEMO = "project.jobs.submit_samples"  # what `manage.py demo` calls
+ASYNCJOBS_DEMO = "project.jobs.submit_samples"  # what `manage.py demo` calls at the start,
+ASYNCJOBS_DEMO_NEXT = "project.jobs.submit_next"  # and then again and again
+ASYNCJOBS: dict[str, Any] = {"RETENTION": dict.fromkeys(("completed", "failed", "canceled"), timedelta(hours=1))}
 if redis_url := os.environ.get("ASYNCJOBS_DEMO_REDIS_URL"):
-    ASYNCJOBS = {"STORE": "redis", "OPTIONS": {"URL": redis_url}}
+    ASYNCJOBS |= {"STORE": "redis", "OPTIONS": {"URL": redis_url}}

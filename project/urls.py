@@ -2,9 +2,10 @@
 
 from django.contrib import admin
 from django.urls import path
-from django.views.generic import TemplateView
+
+from project.views import front
 
 urlpatterns = [
-    path("", TemplateView.as_view(template_name="front.html"), name="front"),
+    path("", front, name="front"),
     path("admin/", admin.site.urls),
 ]

@@ -18,6 +18,7 @@ SCRATCH = Path(tempfile.mkdtemp(prefix="asyncjobs-tests-"))
 atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
 
 ROOT_URLCONF = "tests.urls"
+ASYNCJOBS: dict[str, Any] = {}  # type: ignore[no-redef]  # the defaults, and not what the demo prefers
 TEST_DATABASE = f"test_asyncjobs_{os.getpid()}"
 
 

@@ -15,7 +15,9 @@ from asyncjobs.domain.job import JobStatus
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
 from asyncjobs.stores.orm import OrmStore
+from tests.worker.jobs import makes_group
 
+OF_HANDLERS = "asyncjobs.W001"
 CACHES = {
     "default": {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"},
     "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -45,9 +47,9 @@ def conf(**given: Any) -> Conf:
 
 
 def messages(**given: Any) -> list[tuple[str, str, str | None]]:
-    """What the system check says: the end of the id, the message, the hint."""
+    """What the system check says of the settings: the end of the id, the message, the hint."""
     with override_settings(ASYNCJOBS=given, CACHES=CACHES):
-        found = run_checks(tags=["asyncjobs"])
+        found = [message for message in run_checks(tags=["asyncjobs"]) if message.id != OF_HANDLERS]
     return [(str(message.id).removeprefix("asyncjobs."), message.msg, message.hint) for message in found]
 
 
@@ -55,6 +57,11 @@ def test_without_settings_the_orm_store_works() -> None:
     assert get_conf() == Conf()
     assert isinstance(get_engine().store, OrmStore)
     assert messages() == []
+
+
+def messages_of_handlers(**given: Any) -> list[str]:
+    with override_settings(ASYNCJOBS=given):
+        return [str(found) for found in run_checks(tags=["asyncjobs"]) if found.id == OF_HANDLERS]
 
 
 def test_the_defaults() -> None:
@@ -70,7 +77,21 @@ def test_the_defaults() -> None:
         },
         max_payload=65_536,
         max_result=65_536,
+        lease=30_000,
+        check_every=900_000,
     )
+
+
+def test_durations_are_seconds_or_timedeltas() -> None:
+    chosen = conf(LEASE=timedelta(minutes=1), CHECK_EVERY=60)
+    assert (chosen.lease, chosen.check_every) == (60_000, 60_000)
+    assert conf(CHECK_EVERY=None).check_every is None
+
+
+def test_an_atomic_handler_wants_a_transactional_store() -> None:
+    assert messages_of_handlers(STORE="orm") == []
+    assert makes_group.name in str(messages_of_handlers(STORE="memory"))
+    assert messages_of_handlers(STORE="reddis") == []
 
 
 def test_a_changed_setting_makes_another_engine() -> None:
@@ -132,6 +153,11 @@ BAD_VALUES = [
     ("MAX_PAYLOAD", 0, "E003"),
     ("MAX_PAYLOAD", "64k", "E003"),
     ("MAX_RESULT", 1.5, "E003"),
+    ("LEASE", 0.5, "E003"),
+    ("LEASE", None, "E003"),
+    ("LEASE", timedelta(days=2), "E003"),
+    ("CHECK_EVERY", 0, "E003"),
+    ("CHECK_EVERY", "hourly", "E003"),
 ]
 
 
@@ -160,7 +186,7 @@ def test_settings_that_are_no_dict_are_found() -> None:
 def test_an_unknown_setting_gets_a_hint() -> None:
     assert messages(STROE="redis") == [("E002", "ASYNCJOBS has no setting 'STROE'.", "Did you mean 'STORE'?")]
     [(_, _, hint)] = messages(XYZ=1)
-    assert hint == "There are: DATABASE, MAX_PAYLOAD, MAX_RESULT, OPTIONS, QUEUES, RETENTION, STORE."
+    assert hint == f"There are: {', '.join(sorted(READERS))}."
 
 
 def test_several_mistakes_are_found_at_once() -> None:

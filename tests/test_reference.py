@@ -1,26 +1,32 @@
 """The reference pages are complete, and say what the code says."""
 
 import re
-from argparse import _SubParsersAction
+from argparse import SUPPRESS, _SubParsersAction
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import getsource
 from pkgutil import walk_packages
+from types import ModuleType
 
 import pytest
+from django.core.management.base import BaseCommand
+from django.dispatch import Signal
 
 import asyncjobs
-from asyncjobs import checks, conf, outcome
+from asyncjobs import checks, conf, outcome, signals
 from asyncjobs.conf import READERS, Conf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.errors import AsyncJobsError
+from asyncjobs.management.commands import benchjobs, demo, runjobworker
 from asyncjobs.management.commands.jobs import Command
 from asyncjobs.options import HandlerOptions, Options, SubmitOptions
 from asyncjobs.stores.redis import RedisStore
-from tests.test_docs import table
+from asyncjobs.worker.context import JobContext
+from tests.test_docs import DOCS, table
+from tests.worker.test_benchjobs import FIGURES
 
-OWN_OPTIONS = {"name", "aliases"}
+OWN_OPTIONS = {"name", "aliases", "atomic"}
 EVERYWHERE = {"--help", "--json"}
 
 
@@ -39,6 +45,12 @@ def help_of_verbs() -> dict[str, str]:
     parser = Command().create_parser("manage.py", "jobs")
     (verbs,) = (action for action in parser._actions if isinstance(action, _SubParsersAction))
     return {name: verb.format_help() for name, verb in verbs.choices.items()}
+
+
+def options_of(command: BaseCommand) -> set[str]:
+    """Those that `--help` shows."""
+    parser = command.create_parser("manage.py", "command")
+    return {option for action in parser._actions if action.help != SUPPRESS for option in action.option_strings}
 
 
 def options_in(text: str) -> set[str]:
@@ -75,6 +87,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
         "RETENTION": f"{days} days",
         "MAX_PAYLOAD": str(Conf().max_payload),
         "MAX_RESULT": str(Conf().max_result),
+        "LEASE": f"{Conf().lease // 1000} seconds",
+        "CHECK_EVERY": f"{(Conf().check_every or 0) // 60_000} minutes",
     }
     assert said.keys() == READERS.keys()
     assert conf.STORES["orm"] == Conf().store
@@ -85,7 +99,7 @@ def test_every_option_of_the_redis_store_is_documented() -> None:
 
 
 def test_every_system_check_is_documented() -> None:
-    codes = re.findall(r'"(E\d{3})"', getsource(checks) + getsource(conf))
+    codes = re.findall(r'"(?:asyncjobs\.)?([EW]\d{3})"', getsource(checks) + getsource(conf))
     assert first_column("reference/settings.md", "id") == sorted({f"asyncjobs.{code}" for code in codes})
 
 
@@ -130,3 +144,27 @@ def test_every_retry_policy_is_documented() -> None:
     made = {re.sub(r"^retry\.|\(.*$", "", name) for name in first_column("how-to/handlers.md", "policy")}
     public = {name for name, value in vars(retry).items() if getattr(value, "__module__", "") == retry.__name__}
     assert made == {name for name in public if not name.startswith("_")} - {"RetryPolicy"}
+
+
+def test_every_figure_of_the_benchmark_is_documented() -> None:
+    assert first_column("reference/commands.md", "figure") == FIGURES
+
+
+@pytest.mark.parametrize("command", [benchjobs, demo, runjobworker])
+def test_every_option_of_a_command_is_documented(command: ModuleType) -> None:
+    name = command.__name__.rpartition(".")[2]
+    section = (DOCS / "reference/commands.md").read_text().partition(f"## `manage.py {name}`")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"^\| `(--[a-z-]+)` \|", section, re.MULTILINE))
+    assert documented == options_of(command.Command()) - options_of(BaseCommand())
+
+
+def test_every_signal_is_documented() -> None:
+    assert first_column("reference/signals.md", "signal") == [
+        name for name, value in vars(signals).items() if isinstance(value, Signal)
+    ]
+
+
+def test_the_context_of_a_run_is_documented() -> None:
+    said = set(re.findall(r"(\w+)(?:\(|,|$)", ", ".join(first_column("how-to/handlers.md", "of the context"))))
+    own = {name for name in vars(JobContext) if not name.startswith("_")} | {"job"}
+    assert own - said == {"is_canceled", "noted_on", "reason", "take_lines"}  # for the worker

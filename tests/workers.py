@@ -108,6 +108,10 @@ class Site:
             "WORKER_TEST_EFFECTS": str(self.effects_file),
         }
 
+    def use_database(self, database: dict[str, Any]) -> None:
+        """For workers started from now on."""
+        self.environment["WORKER_TEST_DATABASE"] = json.dumps(database, default=str)
+
     def start(self, *flags: str) -> Worker:
         worker = Worker(self, *flags)
         self.workers.append(worker)

@@ -24,7 +24,7 @@ _UNREADABLE = (ValueError, TypeError, KeyError, ArithmeticError, LookupError, Re
 
 def decode_call(payload: str) -> Call[Any]:
     """The arguments in this payload."""
-    return _decoded(payload, _call)
+    return _decoded(payload, _call if _is_tagged(payload) else _plain_call)
 
 
 def decode_result(text: str | None) -> Any:
@@ -32,9 +32,14 @@ def decode_result(text: str | None) -> Any:
     return None if text is None else _decoded(text, _value)
 
 
+def _is_tagged(text: str) -> bool:
+    """Whether anything in it may be of a type that JSON does not have. A backslash may hide the tag's name."""
+    return TYPE in text or "\\" in text
+
+
 def _decoded(text: str, convert: Callable[[Any], T]) -> T:
     try:
-        return convert(json.loads(text, parse_constant=_refuse))
+        return convert(_from_json(text))
     except (ObjectDoesNotExist, ConnectionDoesNotExist, ValidationError) as error:
         raise DeserializationError(f"a model instance is gone: {error}") from error
     except _UNREADABLE as error:
@@ -48,8 +53,17 @@ def _call(value: Any) -> Call[Any]:
     raise ValueError("a payload is an object with args and kwargs")
 
 
+def _plain_call(value: Any) -> Call[Any]:
+    if type(value["args"]) is list and type(value["kwargs"]) is dict:
+        return Call(tuple(value["args"]), value["kwargs"])
+    raise ValueError("a payload is an object with args and kwargs")
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+_from_json = json.JSONDecoder(parse_constant=_refuse).decode
 
 
 def _value(value: Any) -> Any:

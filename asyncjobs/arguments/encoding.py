@@ -55,6 +55,8 @@ def encode_call(call: Call[Any], names: tuple[str, ...], *, limit: int) -> str:
 
 def encode_result(result: Any, *, limit: int) -> str:
     """The text that `decode_result` reads."""
+    if result is None:
+        return "null"
     try:
         text = _to_json(_items([result], -1)[0])
     except Unfit as unfit:

@@ -11,9 +11,9 @@ from contextvars import copy_context
 from typing import Final
 
 from asgiref.sync import sync_to_async
-from django.db import close_old_connections
 
 from asyncjobs.worker.context import Reason
+from asyncjobs.worker.hygiene import tidy
 from asyncjobs.worker.pace import AHEAD_SECONDS, Pace
 from asyncjobs.worker.runner import Run, Runner
 
@@ -96,7 +96,9 @@ class ThreadPool(Pool):
         pristine, take, running, run_one = copy_context(), self._queue.get, self._running, self._runner.run
         while True:
             run = running[place] = take()
+            tidy()
             pristine.copy().run(run_one, run)
+            tidy()
             self._pace.ran(run.seconds)
             running[place] = None
             self._ended(run)
@@ -174,4 +176,4 @@ class LoopPool(Pool):
         """What Django does at the end of a request, in the thread where async code uses the database."""
         if time.monotonic() - self._tidied_at > TIDY_SECONDS:
             self._tidied_at = time.monotonic()
-            await sync_to_async(close_old_connections)()
+            await sync_to_async(tidy)()

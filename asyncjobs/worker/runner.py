@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
-from django.db import close_old_connections, reset_queries, transaction
+from django.db import transaction
 
 from asyncjobs.arguments.decoding import decode_call
 from asyncjobs.conf import Conf
@@ -61,7 +60,6 @@ class Runner:
         except BaseException as error:
             self._ended(run, error)
         run.seconds = time.monotonic() - run.since
-        _tidy()
 
     async def arun(self, run: Run) -> None:
         self._begin(run)
@@ -157,10 +155,3 @@ def _reason_of(error: BaseException, context: JobContext) -> Reason | None:
     if isinstance(error, asyncio.CancelledError):
         return context.reason()
     return "canceled" if context.is_canceled else None
-
-
-def _tidy() -> None:
-    """What Django does at the end of a request."""
-    close_old_connections()
-    if settings.DEBUG:
-        reset_queries()

@@ -61,7 +61,7 @@ class Supervisor:
         with self._signals():
             self._staff()
             self._keeper.start()
-            tell(signals.worker_started, type(self), worker=self._options.name)
+            tell(signals.worker_started, None, worker=self._options.name)
             while self._goes_on():
                 self._bell.wait(self._next_look - time.monotonic())
                 self._bell.silence()
@@ -99,7 +99,7 @@ class Supervisor:
     def _end(self, grace: float) -> None:
         self._is_ending = True
         logger.info("finishing what runs, for up to %g s", grace)
-        tell(signals.worker_stopping, type(self), worker=self._options.name)
+        tell(signals.worker_stopping, None, worker=self._options.name)
         for child in self._children:
             self._retire(child, grace)
 
@@ -160,7 +160,7 @@ class Supervisor:
         self._keeper.hurry(self._burying)
 
     def _mourn(self, child: ChildProcess) -> None:
-        tell(signals.child_ended, type(self), worker=child.id, pid=child.pid, exitcode=child.exitcode)
+        tell(signals.child_ended, None, worker=child.id, pid=child.pid, exitcode=child.exitcode)
         if child.exitcode == 0 and child.table.read("has_drained") and self._options.burst:
             self._wanted -= 1
             self._is_ending = self._is_ending or not self._wanted
@@ -193,7 +193,7 @@ class Supervisor:
     def _start(self) -> ChildProcess:
         child = ChildProcess(self._options.slots)
         child.start(lambda: self._work(child))
-        tell(signals.child_started, type(self), worker=child.id, pid=child.pid)
+        tell(signals.child_started, None, worker=child.id, pid=child.pid)
         return child
 
     def _work(self, child: ChildProcess) -> None:
@@ -221,7 +221,7 @@ class Supervisor:
         while not self._burying.is_done and time.monotonic() < end:
             self._bell.wait(0.01)
         self._keeper.stop(patience=BURY_SECONDS)
-        tell(signals.worker_stopped, type(self), worker=self._options.name)
+        tell(signals.worker_stopped, None, worker=self._options.name)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
-    from tests.bench.throughput import Figure
+    from asyncjobs.benchmark import Figure
 
 
 def main() -> None:
@@ -32,13 +32,15 @@ def main() -> None:
 
 def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Iterator[tuple[str, Iterable["Figure"]]]:
     from tests.backends import BACKENDS
-    from tests.bench import reads, throughput
+    from tests.bench import reads, running, throughput
 
     backend = BACKENDS[kind](cleanup)
     store = backend.open()
     yield "throughput", throughput.figures(store, options.jobs)
     if options.delayed:
         yield "beside delayed jobs", [throughput.beside_delayed(store, options.jobs, options.delayed)]
+    backend.clear()
+    yield "worker", running.figures(kind, backend, jobs=options.jobs, delayed=options.delayed)
     backend.clear()
     for size in map(int, filter(None, options.stored.split(","))):
         reads.fill(store, size)

@@ -16,9 +16,8 @@ from uuid import uuid4
 
 import redis
 
+from asyncjobs.benchmark import Figure, rate
 from tests.bench.layouts import HASHES, LAYOUTS, SHARED, Layout
-from tests.bench.throughput import Figure
-from tests.bench.yardstick import rate
 from tests.servers import RedisServer, valkey_binary
 
 BATCH = 100

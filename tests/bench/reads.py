@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
+from asyncjobs.benchmark import Figure
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import DEFAULTS, INDEX, Job, JobError, JobStatus
 from asyncjobs.ids import new_ids
 from asyncjobs.stores.base import MAX_BATCH, Change, Query, Store
-from tests.bench.throughput import Figure
 
 QUEUES = ("default", "mail", "reports", "images")
 NAMES = tuple(f"shop.tasks.task_{number}" for number in range(20))

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
-from typing import NamedTuple
 from uuid import uuid4
 
 from asyncjobs import job
+from asyncjobs.benchmark import Figure, rate
 from asyncjobs.conf import get_conf
 from asyncjobs.current import exchange_engine
 from asyncjobs.domain import transitions
@@ -14,7 +14,7 @@ from asyncjobs.domain.job import JobStatus
 from asyncjobs.engine import Engine
 from asyncjobs.stores.base import Change, Query, Store
 from asyncjobs.stores.redis import RedisStore
-from tests.bench.yardstick import Yardstick, rate
+from tests.bench.yardstick import Yardstick
 
 BATCH = 100
 LEASE = 30_000
@@ -24,15 +24,6 @@ ROUNDS = 5
 @job(name="bench.noop")
 def noop(number: int) -> None:
     """What is submitted. Nothing runs it: the stores are measured, not workers."""
-
-
-class Figure(NamedTuple):
-    """A measured value, and as a share of the yardstick's in the same run."""
-
-    name: str
-    value: float
-    unit: str
-    share: float | None = None
 
 
 def submit_single(count: int) -> None:

@@ -6,7 +6,7 @@ Figures are jobs a second of one process. They mean something only beside others
 import json
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -67,12 +67,6 @@ EMPTY = (
     "StartedAt",
     "CompletedAt",
 )
-
-
-def rate(count: int, work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return count / (time.perf_counter() - start)
 
 
 class Yardstick:

@@ -14,7 +14,7 @@ from asyncjobs.errors import DuplicateJob, QueueFull, StoreError, StoreUnavailab
 from asyncjobs.stores.base import Change, Entry, Query
 from asyncjobs.stores.orm.database import REPEATS, Database
 from tests.backends import OrmBackend
-from tests.scene import Scene, ids
+from tests.scene import LEASE, Scene, ids
 from tests.threads import in_threads
 
 every_database = pytest.mark.parametrize("kind", ["sqlite", "postgres", "mariadb"])
@@ -214,3 +214,16 @@ def test_a_page_comes_in_the_order_of_an_index(
         [step] = [row[3] for row in cursor.fetchall()]
     assert "INDEX" in step
     assert "SCAN" not in step
+
+
+@every_database
+def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str) -> None:
+    broken, other = scene.add(), scene.add()
+    with connections[alias].cursor() as cursor:
+        cursor.execute("UPDATE asyncjobs_job SET retry = %s WHERE id = %s", ['{"unknown": 1}', broken.id])
+    assert ids(scene.claim(limit=2)) == [other.id]
+    assert ids(scene.store.held("w1")) == [other.id]
+    scene.elapse(LEASE + 1)
+    assert ids(scene.lapsed()) == [other.id]
+    with connections[alias].cursor() as cursor:
+        cursor.execute("UPDATE asyncjobs_job SET retry = NULL WHERE id = %s", [broken.id])

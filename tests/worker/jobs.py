@@ -8,10 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextvars import ContextVar
 from typing import Any
+
+from django.contrib.auth.models import Group
+from django.utils import timezone, translation
 
 from asyncjobs import Handler as Handler
 from asyncjobs import job, job_context, retry
+
+_trace: ContextVar[str] = ContextVar("trace")
+_kept: list[bytearray] = []
 
 EFFECTS = "WORKER_TEST_EFFECTS"  # the environment variable that names the file
 
@@ -139,6 +146,46 @@ def unfit_result() -> Any:
 @job(max_retries=0)
 def quits() -> None:
     sys.exit(3)
+
+
+@job(atomic=True, max_retries=0)
+def makes_group(name: str, seconds: float = 0.0, then: str = "") -> str:
+    """Writes a row, and ends in several ways."""
+    Group.objects.create(name=f"{name}-{job_context().job.version}")
+    effect("start")
+    time.sleep(seconds)
+    if then == "raise":
+        raise ValueError("after all")
+    return name
+
+
+@job
+def leaves_traces() -> None:
+    """Changes what a request would change for itself alone."""
+    translation.activate("de")
+    timezone.activate("Asia/Tokyo")
+    _trace.set("left behind")
+
+
+@job
+def finds_traces() -> list[Any]:
+    return [translation.get_language(), timezone.get_current_timezone_name(), _trace.get("clean")]
+
+
+@job
+def queries() -> int:
+    return Group.objects.count()
+
+
+@job
+async def async_queries() -> int:
+    return await Group.objects.acount()
+
+
+@job
+def grows(megabytes: int) -> None:
+    effect("start")
+    _kept.append(bytearray(megabytes * 1024 * 1024))
 
 
 @job

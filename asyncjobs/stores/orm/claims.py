@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job, JobStatus
+from asyncjobs.domain.job import INDEX, Job, JobStatus
 from asyncjobs.stores.base import PROMOTE_LIMIT
 from asyncjobs.stores.orm import tally
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.pauses import open_queues
-from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, readable
 from asyncjobs.stores.orm.tally import Move, Place, minute_of
+
+_QUEUE = INDEX["queue"]
 
 
 class Claim(NamedTuple):
@@ -89,7 +91,7 @@ def _take_on_postgres(cursor: Cursor, claim: Claim) -> list[Job]:
     cursor.execute(_PROMOTE_ON_POSTGRES, values)
     cursor.execute(_TAKE_ON_POSTGRES, values)
     turns = {queue: turn for turn, queue in enumerate(claim.queues)}
-    rows = [(job_of(row[:-1]), row[-1]) for row in cursor.fetchall()]
+    rows = readable(cursor.fetchall())
     rows.sort(key=lambda row: (turns[row[0].queue], -row[0].priority, row[0].ready_at, row[1]))
     return [job for job, _ in rows]
 
@@ -122,8 +124,8 @@ def _take(cursor: Cursor, claim: Claim, unlocked_only: str) -> list[Job]:
         rows += cursor.fetchall()
         if len(rows) >= claim.limit:
             break
-    jobs = [job_of(row[:-1]) for row in rows]
-    _start(cursor, claim, jobs, [row[-1] for row in rows])
+    jobs = [job for job, _ in readable(rows)]
+    _start(cursor, claim, rows)
     return [transitions.start(job, worker=claim.worker, until=claim.until, now=claim.now) for job in jobs]
 
 
@@ -137,10 +139,11 @@ def _promote(cursor: Cursor, claim: Claim, queue: str, unlocked_only: str) -> No
     tally.record(cursor, [move] * cursor.rowcount, now=claim.now)
 
 
-def _start(cursor: Cursor, claim: Claim, jobs: list[Job], seqs: list[int]) -> None:
-    if not seqs:
+def _start(cursor: Cursor, claim: Claim, rows: list[Any]) -> None:
+    if not rows:
         return
-    values = [claim.worker, claim.until, claim.until, claim.now, claim.now, *seqs]
-    cursor.execute(_START.format(seqs=marks(seqs)), values)
-    moves = [Move(tally.place_of(job), Place(job.queue, JobStatus.IN_PROGRESS.value)) for job in jobs]
+    values = [claim.worker, claim.until, claim.until, claim.now, claim.now, *(row[-1] for row in rows)]
+    cursor.execute(_START.format(seqs=marks(rows)), values)
+    queues = [row[_QUEUE] for row in rows]
+    moves = [Move(Place(queue, JobStatus.QUEUED.value), Place(queue, JobStatus.IN_PROGRESS.value)) for queue in queues]
     tally.record(cursor, moves, now=claim.now)

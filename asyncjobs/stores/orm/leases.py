@@ -6,7 +6,7 @@ from asyncjobs.domain.job import Job
 from asyncjobs.stores.base import Beat, WorkerRecord
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, readable
 
 DAY_MS = 24 * 60 * 60_000
 
@@ -50,7 +50,7 @@ def lapsed(database: Database, clock: DatabaseClock, limit: int, *, lease: int) 
         if leases.in_grace:
             return []
         cursor.execute(_LAPSED, [leases.time, limit])
-        return [job_of(row) for row in cursor.fetchall()]
+        return [job for job, _ in readable(cursor.fetchall())]
 
     return database.atomically(work)
 
@@ -58,7 +58,7 @@ def lapsed(database: Database, clock: DatabaseClock, limit: int, *, lease: int) 
 def held(database: Database, worker: str) -> list[Job]:
     def work(cursor: Cursor) -> list[Job]:
         cursor.execute(_HELD, [worker])
-        return [job_of(row) for row in cursor.fetchall()]
+        return [job for job, _ in readable(cursor.fetchall())]
 
     return database.directly(work)
 

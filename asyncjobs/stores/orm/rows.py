@@ -1,13 +1,16 @@
 """Between a `Job` and its row. What has a shape is JSON text; NULL is None, and no tags."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from asyncjobs.domain.job import FIELDS, INDEX, Job, JobError, JobStatus, Progress, values_of
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
+
+logger = logging.getLogger("asyncjobs.stores.orm")
 
 COLUMNS: Final = ", ".join(FIELDS)
 JOB_COLUMNS: Final = ", ".join(f"job.{name}" for name in FIELDS)
@@ -103,3 +106,20 @@ def job_of(row: Sequence[Any]) -> Job:
     if values[_TAGS] is None:
         values[_TAGS] = ()
     return Job.of(values)
+
+
+def readable(rows: Iterable[Sequence[Any]]) -> list[tuple[Job, Any]]:
+    """The jobs in these rows, each with the column behind its own.
+
+    One that cannot be read, perhaps a later release's, must not hold up the others.
+    """
+    found: list[tuple[Job, Any]] = []
+    for row in rows:
+        try:
+            found.append((job_of(row[:_WIDTH]), row[-1]))
+        except DeserializationError as error:
+            logger.error("%s", error, extra={"job_id": error.job_id})
+    return found
+
+
+_WIDTH: Final = len(FIELDS)

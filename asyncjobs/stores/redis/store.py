@@ -64,6 +64,7 @@ class RedisStore(Store):
         self.prefix = prefix
         self._clock = clock
         self._offset: tuple[float, int] | None = None
+        self._has_exchanged = False
         self._line = Line(self.client)
         is_fake = type(self.client).__module__.startswith("fakeredis")
         self._waiter = Sleeper() if is_fake else Waiter(self.client, self._line)
@@ -171,7 +172,10 @@ class RedisStore(Store):
         require_short_entries(changes)
         *before, last = _parts(changes, SCRIPT_LIMIT) or [()]
         written = [done for part in before for done in self._swap(part)]
-        if not last:
+        if not last or not self._has_exchanged:
+            # One after the other at first: of a script that the server does not know yet, the turn would be lost.
+            self._has_exchanged = True
+            written += self._swap(last) if last else []
             return written, self.claim(queues, worker=worker, limit=limit, lease=lease)
         batch = batches.changed_jobs(last, self.now())
         calls = [

@@ -1,0 +1,32 @@
+"""What Django does at the end of a request, at the end of a run."""
+
+import threading
+from typing import Any
+
+from django.conf import settings
+from django.db import close_old_connections, reset_queries
+from django.db.backends.signals import connection_created
+
+
+class _Opened(threading.local):
+    """Whether this thread ever opened a connection to a database. To find none costs as much as a small job."""
+
+    any = False
+
+
+_opened = _Opened()
+
+
+def _note_connection(**kwargs: Any) -> None:
+    _opened.any = True
+
+
+connection_created.connect(_note_connection, dispatch_uid="asyncjobs.hygiene")
+
+
+def tidy() -> None:
+    """Closes the connections of this thread that are too old or broken, and forgets the queries."""
+    if _opened.any:
+        close_old_connections()
+        if settings.DEBUG:
+            reset_queries()
