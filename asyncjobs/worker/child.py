@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from typing import Final
 
+from asyncjobs.conf import OTHER_QUEUES
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job
 from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError, StoreError, StoreOutOfMemory, StoreUnavailable, UnknownHandler
 from asyncjobs.outcome import error_of
-from asyncjobs.registry import lookup
+from asyncjobs.registry import handlers, lookup
 from asyncjobs.stores.base import Change
 from asyncjobs.worker import news
 from asyncjobs.worker.clock import Clock
@@ -33,6 +35,7 @@ IDLE_MS: Final = 5_000  # how long to wait for work before looking anyway
 NOTE_SECONDS: Final = 0.5  # how often progress and log lines are stored
 ASK_SECONDS: Final = 5.0  # how often the time and the names of queues are asked for
 LAST_WORDS_SECONDS: Final = 0.3  # what handlers get to end by themselves, when all is given back
+ENTRIES_A_TURN: Final = 500
 LONGEST_PAUSE: Final = 5.0
 PARK_MS: Final = (5_000, 300_000)  # shortest and longest time until a handler that nobody knows is looked for again
 SUSPECT_PAUSES: Final = 2  # how many times as long as it was waited for, a suspect is let alone
@@ -114,7 +117,7 @@ class Child:
         self._clock.ask(self._store)
         if self._queues.is_open:
             known = {counts.queue for counts in self._engine.counts()}
-            self._queues.learn(known | self._engine.conf.queues.keys())
+            self._queues.learn(known | _declared_queues(self._engine))
         self._next_ask = time.monotonic() + ASK_SECONDS * random.uniform(0.9, 1.1)
 
     def _collect(self) -> None:
@@ -171,7 +174,7 @@ class Child:
 
     def _exchange(self, limit: int) -> bool:
         """Tells the store what there is to tell, and takes new jobs; whether there was anything of either."""
-        letters = self._letters
+        letters = self._letters[: _fitting(self._letters)]
         try:
             written, claimed = self._engine.exchange(
                 [letter.change for letter in letters],
@@ -188,7 +191,7 @@ class Child:
             logger.warning("a batch was refused, and is now sent one by one: %s", error)
             self._send_one_by_one()
             return True
-        self._letters = []
+        del self._letters[: len(letters)]
         for letter, is_written in zip(letters, written, strict=True):
             self._settled(letter, is_written=is_written)
         if limit:
@@ -324,6 +327,17 @@ class Child:
     def _unsettled(self) -> list[Run]:
         told = {letter.run.job.id for letter in self._letters if letter.is_end}
         return [run for job_id, run in self._held.items() if job_id not in told]
+
+
+def _fitting(letters: Sequence[Letter]) -> int:
+    """How many of the letters to send at once: each line of a log costs the server a command."""
+    entries = accumulate(len(letter.change.entries) for letter in letters)
+    return max(1, sum(total <= ENTRIES_A_TURN for total in entries))
+
+
+def _declared_queues(engine: Engine) -> set[str]:
+    """Queues that may get jobs without anybody having used them yet."""
+    return {handler.options.queue for handler in handlers()} | engine.conf.queues.keys() - {OTHER_QUEUES}
 
 
 def _parked(job: Job, error: UnknownHandler, *, now: int) -> Job:

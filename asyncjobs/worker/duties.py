@@ -26,7 +26,8 @@ from asyncjobs.worker.runner import timeout_of
 
 logger = logging.getLogger("asyncjobs.worker")
 
-LOOK_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 1.0  # how often to look at what children hold
+IDLE_SECONDS: Final = 2.5  # and when they held nothing
 RECORD_SECONDS: Final = 10.0  # how often an idle child says that it lives
 YOUNG_MS: Final = 500  # a lease so fresh needs no extension yet
 RESCUE_LIMIT: Final = 100
@@ -58,11 +59,13 @@ class Beating(Duty):
         self._recorded: dict[str, float] = {}
 
     def perform(self) -> float:
+        is_busy = False
         for child in self._staff():
             held = list(child.table.held())
+            is_busy = is_busy or bool(held)
             if self._is_time(child, held):
                 self._beat(child, held)
-        return min(LOOK_SECONDS, self._lease / 4000)
+        return min(LOOK_SECONDS if is_busy else IDLE_SECONDS, self._lease / 4000)
 
     def _is_time(self, child: ChildProcess, held: Sequence[Held]) -> bool:
         """Jobs are looked after at every look, because somebody may want one canceled."""

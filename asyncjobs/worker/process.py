@@ -71,7 +71,8 @@ class ChildProcess:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.exitcode = os.waitstatus_to_exitcode(status)
-                self._kill_orphans()
+                if self.exitcode:
+                    self._kill_orphans()
         return self.exitcode is not None
 
     def judgement(self) -> dict[str, Verdict]:
@@ -90,7 +91,7 @@ class ChildProcess:
         return memory_of(self.pid)
 
     def _kill_orphans(self) -> None:
-        """What its handlers started and left behind."""
+        """What its handlers had started when it died."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
