@@ -54,3 +54,5 @@ if not find_spec("MySQLdb") and find_spec("pymysql"):
     import pymysql
 
     pymysql.install_as_MySQLdb()
+
+SILENCED_SYSTEM_CHECKS = ["asyncjobs.W001"]  # of a handler in tests.worker.jobs

@@ -124,6 +124,7 @@ class Child:
         """Gathers what the store is to be told: ends of runs, notes on those that go on, jobs to hand back."""
         while self._finished:
             run = self._finished.popleft()
+            self._crew.ended(run)
             if run.context is not None:
                 self._noted.pop(run.context, None)
             self._end(run)

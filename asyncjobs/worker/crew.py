@@ -30,11 +30,13 @@ class Crew:
         self._pools: tuple[Pool, Pool] = (self._threads, self._loop)
         self._is_mixed = len(kinds) > 1
         self._async_share = sum(kinds) / len(kinds)  # of the jobs that come
+        self._given: set[Run] = set()  # to the pools, and not come back: pools change beside us
         self._suspects: deque[Run] = deque()
+        self._alone: Run | None = None
 
     def wanted(self) -> int:
         """How many more jobs there is use for, if they are of the kinds that have come so far."""
-        if self._suspects or any(run.job.crashes for run in self.running()):
+        if self._suspects or self._alone is not None:
             return 0
         share = self._async_share
         if share in (0, 1):
@@ -48,6 +50,7 @@ class Crew:
         for run in runs:
             kind = self._suspects if run.job.crashes else coroutines if run.is_async else sync
             kind.append(run)
+        self._given.update(sync, coroutines)
         self._threads.put(sync)
         self._loop.put(coroutines)
         if self._is_mixed:
@@ -56,13 +59,20 @@ class Crew:
 
     def start_suspect(self) -> None:
         """Has the next suspect run, if nothing else runs or waits."""
-        if self._suspects and not any(pool.waiting() or pool.running() for pool in self._pools):
-            run = self._suspects.popleft()
+        if self._suspects and not self._given:
+            self._alone = run = self._suspects.popleft()
+            self._given.add(run)
             self._pools[run.is_async].put([run])
+
+    def ended(self, run: Run) -> None:
+        """To be told of a run that came back."""
+        self._given.discard(run)
+        if run is self._alone:
+            self._alone = None
 
     def take_back_stuck(self) -> list[Run]:
         """Runs that would wait too long for their turn: behind long ones, or for a suspect."""
-        return [run for pool in self._pools for run in (pool.take_back() if self._suspects else pool.take_back_stuck())]
+        return self._back(pool.take_back() if self._suspects else pool.take_back_stuck() for pool in self._pools)
 
     def take_back_stuck_suspects(self) -> list[Run]:
         """Suspects that what runs has kept waiting for too long: another child may be alone sooner."""
@@ -74,7 +84,13 @@ class Crew:
     def take_back(self) -> list[Run]:
         """All that have not begun."""
         suspects, self._suspects = self._suspects, deque()
-        return [*suspects, *(run for pool in self._pools for run in pool.take_back())]
+        return [*suspects, *self._back(pool.take_back() for pool in self._pools)]
+
+    def _back(self, taken: Iterable[Iterable[Run]]) -> list[Run]:
+        runs = [run for some in taken for run in some]
+        for run in runs:
+            self.ended(run)
+        return runs
 
     def is_waiting(self) -> bool:
         """Whether any run has not begun."""

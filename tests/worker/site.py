@@ -21,3 +21,5 @@ if "mysql" in DATABASES["default"]["ENGINE"] and find_spec("pymysql"):
     import pymysql
 
     pymysql.install_as_MySQLdb()
+
+SILENCED_SYSTEM_CHECKS = ["asyncjobs.W001"]  # of a handler in tests.worker.jobs
