@@ -70,18 +70,26 @@ def world(
     kind: str, backends: Callable[[str], Backend], django_db_blocker: DjangoDbBlocker, tmp_path: Path
 ) -> Iterator[World]:
     """A site without jobs, whose workers end with the test. Afterwards every index agrees with every job."""
+    yield from open_world(kind, backends, django_db_blocker, tmp_path)
+
+
+def open_world(
+    kind: str, backends: Callable[[str], Backend], django_db_blocker: DjangoDbBlocker, directory: Path
+) -> Iterator[World]:
     with django_db_blocker.unblock():
         backend = backends(kind)
         backend.clear()
-        where: dict[str, Any]
-        if isinstance(backend, OrmBackend):
-            where = {"database": database_of(backend.alias)}
-        else:
-            assert isinstance(backend, RedisBackend)
-            where = {"redis": URLS[kind](), "settings": {"OPTIONS": {"PREFIX": backend.prefix}}}
         engine = Engine(backend.open(), get_conf())
         before = exchange_engine(engine)
-        with site(tmp_path, **where) as running:
+        with site(directory, **_where(kind, backend)) as running:
             yield World(running, engine)
         exchange_engine(before)
         assert engine.check() == []
+
+
+def _where(kind: str, backend: Backend) -> dict[str, Any]:
+    """How another process finds these jobs."""
+    if isinstance(backend, OrmBackend):
+        return {"database": database_of(backend.alias)}
+    assert isinstance(backend, RedisBackend)
+    return {"redis": URLS[kind](), "settings": {"OPTIONS": {"PREFIX": backend.prefix}}}
