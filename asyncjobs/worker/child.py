@@ -3,11 +3,8 @@
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
-from itertools import accumulate
 from typing import Final
 
 from asyncjobs.conf import OTHER_QUEUES
@@ -20,11 +17,12 @@ from asyncjobs.registry import handlers, lookup
 from asyncjobs.stores.base import Change
 from asyncjobs.worker import news
 from asyncjobs.worker.clock import Clock
-from asyncjobs.worker.context import JobContext
 from asyncjobs.worker.crew import Crew, patience_ms
+from asyncjobs.worker.hands import Hands
 from asyncjobs.worker.held import Flag, HeldTable, Order, monotonic_ms
+from asyncjobs.worker.inbox import Inbox
 from asyncjobs.worker.options import Queues, WorkerOptions
-from asyncjobs.worker.outbox import Letter, refused_alone
+from asyncjobs.worker.outbox import Letter, Outbox, sent_alone
 from asyncjobs.worker.pace import AHEAD_SECONDS
 from asyncjobs.worker.pipes import Bell
 from asyncjobs.worker.runner import Run, Runner
@@ -35,11 +33,9 @@ IDLE_MS: Final = 5_000  # how long to wait for work before looking anyway
 NOTE_SECONDS: Final = 0.5  # how often progress and log lines are stored
 ASK_SECONDS: Final = 5.0  # how often the time and the names of queues are asked for
 LAST_WORDS_SECONDS: Final = 0.3  # what handlers get to end by themselves, when all is given back
-ENTRIES_A_TURN: Final = 500
 LONGEST_PAUSE: Final = 5.0
 PARK_MS: Final = (5_000, 300_000)  # shortest and longest time until a handler that nobody knows is looked for again
 SUSPECT_PAUSES: Final = 2  # how many times as long as it was waited for, a suspect is let alone
-KILL_MARGIN_MS: Final = 400  # what a coroutine gets to end, canceled for its timeout
 
 
 class Child:
@@ -54,20 +50,16 @@ class Child:
         self._worker = worker
         self._table = table
         self._bell = bell
-        self._supervisor = supervisor
         self._clock = Clock()
+        self._inbox = Inbox(table, self._clock, bell=bell, supervisor=supervisor)
         self._queues = Queues(options.queues, options.exclude)
-        runner = Runner(self._store, engine.conf, now=self._clock.now, new_context=self._new_context)
-        self._crew = Crew(options, runner, self._ended)
-        self._held: dict[str, Run] = {}
-        self._free = list(range(table.slots))
-        self._finished: deque[Run] = deque()
-        self._noted: dict[JobContext, Run] = {}
-        self._letters: list[Letter] = []
+        runner = Runner(self._store, engine.conf, now=self._clock.now, new_context=self._inbox.new_context)
+        self._crew = Crew(options, runner, self._inbox.end)
+        self._hands = Hands(table)
+        self._outbox = Outbox()
         self._next_note = 0.0
         self._next_ask = 0.0
         self._started = 0
-        self._is_resting = False
         self._is_in_doubt = False  # an answer was lost: the store may have leased jobs to us that we do not know of
         self._has_drained = False
         self._failures = 0
@@ -87,15 +79,15 @@ class Child:
             self._recover()
         self._collect()
         limit = self._limit()
-        answered = self._exchange(limit) if limit or self._letters else False
-        if not answered and (self._held or not self._is_finishing()):
+        answered = self._exchange(limit) if limit or self._outbox else False
+        if not answered and (self._hands or not self._is_finishing()):
             self._rest(limit)
 
     def _is_over(self) -> bool:
         if self._table.read("order") == Order.LEAVE:
             self._leave()
             return True
-        return self._is_finishing() and not self._held and not self._letters
+        return self._is_finishing() and not self._hands and not self._outbox
 
     def _is_finishing(self) -> bool:
         if self._table.read("order") != Order.WORK or (self._options.burst and self._has_drained):
@@ -106,7 +98,7 @@ class Child:
         """Passes on what the supervisor has learned of jobs in hand."""
         if not self._bell.silence():
             return
-        for run in list(self._held.values()):
+        for run in self._hands.runs():
             flags = self._table.flags(run.slot)
             if flags:
                 self._crew.interrupt(run, "lost" if flags & Flag.LOST else "canceled")
@@ -122,11 +114,8 @@ class Child:
 
     def _collect(self) -> None:
         """Gathers what the store is to be told: ends of runs, notes on those that go on, jobs to hand back."""
-        while self._finished:
-            run = self._finished.popleft()
+        for run in self._inbox.ended():
             self._crew.ended(run)
-            if run.context is not None:
-                self._noted.pop(run.context, None)
             self._end(run)
         if self._is_finishing():
             self._give_back(self._crew.take_back())
@@ -134,48 +123,44 @@ class Child:
             self._give_back(self._crew.take_back_stuck())
             self._crew.start_suspect()
             self._snooze(self._crew.take_back_stuck_suspects())
-        if self._noted and time.monotonic() >= self._next_note:
+        if self._inbox.has_notes and time.monotonic() >= self._next_note:
             self._note()
 
     def _end(self, run: Run) -> None:
-        if run.is_written and run.change is not None:
-            self._settled(Letter(run.change, run), is_written=True)
-        elif run.change is None:
+        if run.change is None:
             self._settled(Letter(Change(run.job, run.job), run), is_written=False)
+        elif run.is_written:
+            self._settled(Letter(run.change, run), is_written=True)
         else:
-            self._letters.append(Letter(run.change, run))
+            self._outbox.ended(run, run.change)
 
     def _give_back(self, runs: Iterable[Run]) -> None:
-        now = self._clock.now()
         for run in runs:
-            self._letters.append(Letter(Change(run.job, transitions.release(run.job, now=now)), run))
+            self._outbox.end(run, transitions.release(run.job, now=self._clock.now()))
 
     def _snooze(self, runs: Iterable[Run]) -> None:
-        now = self._clock.now()
         for run in runs:
-            due = now + SUSPECT_PAUSES * patience_ms(run.job)
-            self._letters.append(Letter(Change(run.job, transitions.snooze(run.job, due, now=now)), run))
+            now = self._clock.now()
+            self._outbox.end(run, transitions.snooze(run.job, now + SUSPECT_PAUSES * patience_ms(run.job), now=now))
 
     def _note(self) -> None:
         self._next_note = time.monotonic() + NOTE_SECONDS
-        now = self._clock.now()
-        for context, run in list(self._noted.items()):
-            del self._noted[context]
-            note = context.noted_on(run.job)
-            new = note if note is run.job else note.replace(updated_at=now)
-            self._letters.append(Letter(Change(run.job, new, context.take_lines()), run, is_end=False))
+        for run, context in self._inbox.noted():
+            noted = context.noted_on(run.job)
+            new = noted if noted is run.job else noted.replace(updated_at=self._clock.now())
+            self._outbox.note(run, new, context.take_lines())
 
     def _limit(self) -> int:
         if self._is_finishing():
             return 0
-        limit = min(self._crew.wanted(), len(self._free))
+        limit = min(self._crew.wanted(), self._hands.room)
         if self._options.max_jobs is not None:
             limit = min(limit, self._options.max_jobs - self._started)
         return limit
 
     def _exchange(self, limit: int) -> bool:
         """Tells the store what there is to tell, and takes new jobs; whether there was anything of either."""
-        letters = self._letters[: _fitting(self._letters)]
+        letters = self._outbox.next()
         try:
             written, claimed = self._engine.exchange(
                 [letter.change for letter in letters],
@@ -192,7 +177,7 @@ class Child:
             logger.warning("a batch was refused, and is now sent one by one: %s", error)
             self._send_one_by_one()
             return True
-        del self._letters[: len(letters)]
+        self._outbox.delivered(len(letters))
         for letter, is_written in zip(letters, written, strict=True):
             self._settled(letter, is_written=is_written)
         if limit:
@@ -200,10 +185,10 @@ class Child:
         return bool(letters or claimed)
 
     def _send_one_by_one(self) -> None:
-        while self._letters:
-            letter, is_written = refused_alone(self._store, self._letters[0], now=self._clock.now())
-            del self._letters[0]
-            self._settled(letter, is_written=bool(is_written))
+        while self._outbox:
+            letter, is_written = sent_alone(self._store, self._outbox.next()[0], now=self._clock.now())
+            self._outbox.delivered(1)
+            self._settled(letter, is_written=is_written)
 
     def _settled(self, letter: Letter, *, is_written: bool) -> None:
         run, (old, new, _) = letter.run, letter.change
@@ -212,99 +197,62 @@ class Child:
         elif letter.is_end:
             news.settled(old, new, run.handler, run.seconds)
         if letter.is_end:
-            del self._held[run.job.id]
-            self._table.drop(run.slot)
-            self._free.append(run.slot)
-            self._table.write("count", len(self._held))
+            self._hands.drop(run)
         elif not is_written:
             self._crew.interrupt(run, "lost")
 
     def _claimed(self, jobs: Sequence[Job]) -> None:
         self._table.write("claimed_at", monotonic_ms())
-        self._has_drained = not jobs and not self._held
+        self._has_drained = not jobs and not self._hands
         self._table.write("has_drained", self._has_drained)
         self._failures = 0
         if jobs:
             self._take(jobs)
 
-    def _take(self, jobs: Sequence[Job]) -> None:
-        now, runs = monotonic_ms(), []
-        for job in jobs:
-            run = self._hold(job, now)
-            if run is not None:
-                runs.append(run)
-        self._table.write("count", len(self._held))
+    def _take(self, jobs: Iterable[Job]) -> None:
+        held = map(self._hands.hold, jobs)
+        runs = [run for run in held if self._can_run(run)]
         self._started += len(runs)
         self._crew.put(runs)
 
-    def _hold(self, job: Job, now: int) -> Run | None:
-        """The job's run, unless it ends here: it was canceled meanwhile, or nobody knows how to run it."""
-        run = Run(job, slot=self._free.pop())
-        self._held[job.id] = run
-        self._table.hold(run.slot, job, now)
+    def _can_run(self, run: Run) -> bool:
+        """If not, its end is written: it was canceled meanwhile, or nobody knows how to run it."""
+        job = run.job
         try:
             run.handler = lookup(job.name)
         except UnknownHandler as error:
             logger.warning("%s", error, extra={"job_id": job.id})
-            self._letters.append(Letter(Change(job, _parked(job, error, now=self._clock.now())), run))
-            return None
+            self._outbox.end(run, _parked(job, error, now=self._clock.now()))
+            return False
         if job.cancel_requested is not None:
-            self._letters.append(Letter(Change(job, transitions.cancel(job, now=self._clock.now())), run))
-            return None
-        return run
+            self._outbox.end(run, transitions.cancel(job, now=self._clock.now()))
+            return False
+        return True
 
     def _recover(self) -> None:
         """Takes in hand what the store leased to us in an answer that never came."""
-        self._take([job for job in self._store.held(self._worker) if job.id not in self._held])
+        self._take(self._hands.unknown(self._store.held(self._worker)))
         self._is_in_doubt = False
-
-    def _new_context(self, run: Run) -> JobContext:
-        """Called where the run begins, which the supervisor is to see."""
-        now, deadline = monotonic_ms(), 0
-        if run.job.timeout_ms:
-            deadline = now + run.job.timeout_ms + (KILL_MARGIN_MS if run.is_async else 0)
-        self._table.start(run.slot, now, deadline)
-        if deadline and deadline < self._table.read("look_at"):
-            self._supervisor.ring()
-        return JobContext(
-            run.job, now=self._clock.now, flags=partial(self._table.flags, run.slot), noted=partial(self._noted_by, run)
-        )
-
-    def _noted_by(self, run: Run, context: JobContext) -> None:
-        is_first = not self._noted
-        self._noted[context] = run
-        if is_first:
-            self._wake()
-
-    def _ended(self, run: Run) -> None:
-        self._table.finish(run.slot)
-        self._finished.append(run)
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._is_resting:
-            self._bell.ring()
 
     def _rest(self, limit: int) -> None:
         """Until there is work, a run ends, or the supervisor wants something."""
-        self._is_resting = True
-        if not self._finished:
+        with self._inbox.resting() as is_over:
+            if is_over:
+                return
             patience = self._patience()
             if limit:
                 self._store.wait(self._queues.names(), timeout=int(patience * 1000), wake=self._bell.fd)
             else:
                 self._bell.wait(patience)
-        self._is_resting = False
 
     def _patience(self) -> float:
         if self._crew.is_waiting():
             return AHEAD_SECONDS
-        if self._noted:
+        if self._inbox.has_notes:
             return max(0.001, self._next_note - time.monotonic())
         return IDLE_MS / 1000
 
     def _pause_after(self, error: AsyncJobsError) -> None:
-        self._is_resting = False
         self._is_in_doubt = True
         self._failures += 1
         pause = min(LONGEST_PAUSE, 0.1 * 2 ** min(self._failures, 10)) * random.uniform(0.5, 1)
@@ -316,24 +264,15 @@ class Child:
         for run in self._crew.running():
             self._crew.interrupt(run, "left")
         end = time.monotonic() + LAST_WORDS_SECONDS
-        self._is_resting = True
-        while self._crew.running() and time.monotonic() < end:
-            self._bell.silence()
-            self._bell.wait(end - time.monotonic())
+        with self._inbox.resting():
+            while self._crew.running() and time.monotonic() < end:
+                self._bell.silence()
+                self._bell.wait(end - time.monotonic())
         self._collect()
-        self._give_back(self._unsettled())
+        self._give_back([run for run in self._hands.runs() if not self._outbox.has_end_of(run)])
         with suppress(AsyncJobsError):
-            self._exchange(0)
-
-    def _unsettled(self) -> list[Run]:
-        told = {letter.run.job.id for letter in self._letters if letter.is_end}
-        return [run for job_id, run in self._held.items() if job_id not in told]
-
-
-def _fitting(letters: Sequence[Letter]) -> int:
-    """How many of the letters to send at once: each line of a log costs the server a command."""
-    entries = accumulate(len(letter.change.entries) for letter in letters)
-    return max(1, sum(total <= ENTRIES_A_TURN for total in entries))
+            while self._outbox:
+                self._exchange(0)
 
 
 def _declared_queues(engine: Engine) -> set[str]:

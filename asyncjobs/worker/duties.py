@@ -8,6 +8,7 @@ import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -73,7 +74,8 @@ class Beating(Duty):
         return is_silent or any(map(_is_old, held))
 
     def _beat(self, child: ChildProcess, held: Sequence[Held]) -> None:
-        old = {job.id: job for job in held if _is_old(job)}
+        # By version: a job that was taken from us may have come back while its old run still goes on.
+        old = {job.id: job for job in sorted(held, key=attrgetter("version")) if _is_old(job)}
         versions = {job.id: job.version for job in old.values()}
         beat = self._store.beat(child.id, versions, lease=self._lease, about=self._text(child, held))
         self._recorded[child.id] = time.monotonic()

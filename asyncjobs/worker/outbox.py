@@ -1,12 +1,15 @@
 """What a child has still to tell the store, kept until the store has it."""
 
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Final, NamedTuple
 
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import JobError
+from asyncjobs.domain.job import Job, JobError
 from asyncjobs.errors import StoreError, StoreOutOfMemory, StoreUnavailable
-from asyncjobs.stores.base import Change, Store
+from asyncjobs.stores.base import Change, Entry, Store
 from asyncjobs.worker.runner import Run
+
+ENTRIES_A_TURN: Final = 500  # each line of a log costs the server a command
 
 
 class Letter(NamedTuple):
@@ -17,21 +20,68 @@ class Letter(NamedTuple):
     is_end: bool = True
 
 
-def refused_alone(store: Store, letter: Letter, *, now: int) -> tuple[Letter, bool | None]:
-    """The letter as it was sent by itself, and whether it was written; None: nothing of it can be stored.
+class Outbox:
+    """Letters in the order in which they were written."""
 
-    One change that the store cannot hold must not keep back the others: its job fails with the store's reason.
+    def __init__(self) -> None:
+        self._letters: list[Letter] = []
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def end(self, run: Run, new: Job) -> None:
+        """The run ends, or never begins, and its job becomes `new`."""
+        self._letters.append(Letter(Change(run.job, new), run))
+
+    def ended(self, run: Run, change: Change) -> None:
+        self._letters.append(Letter(change, run))
+
+    def note(self, run: Run, new: Job, lines: tuple[Entry, ...]) -> None:
+        self._letters.append(Letter(Change(run.job, new, lines), run, is_end=False))
+
+    def next(self) -> list[Letter]:
+        """As many as go in one turn."""
+        entries = accumulate(len(letter.change.entries) for letter in self._letters)
+        return self._letters[: max(1, sum(total <= ENTRIES_A_TURN for total in entries))]
+
+    def delivered(self, letters: int) -> None:
+        """The first ones need not be sent again."""
+        del self._letters[:letters]
+
+    def has_end_of(self, run: Run) -> bool:
+        return any(letter.run is run and letter.is_end for letter in self._letters)
+
+
+def sent_alone(store: Store, letter: Letter, *, now: int) -> tuple[Letter, bool]:
+    """The letter as it was sent by itself, and whether it was written.
+
+    A change that the store cannot hold must not keep back the others: its job fails with the store's reason.
     """
     try:
-        return letter, store.swap([letter.change])[0]
-    except (StoreUnavailable, StoreOutOfMemory):
-        raise
-    except StoreError as refusal:
-        why = JobError(code=refusal.code, message=f"its end could not be stored: {refusal.message}"[:1_000])
-    failed = Change(letter.change.old, transitions.fail(letter.change.old, why, delay=None, now=now))
+        return letter, _is_written(store, letter)
+    except _Refused as refusal:
+        message = f"its end could not be stored: {refusal.error.message}"[:1_000]
+        why = JobError(code=refusal.error.code, message=message)
+    old = letter.change.old
+    failed = letter._replace(change=Change(old, transitions.fail(old, why, delay=None, now=now)))
     try:
-        return letter._replace(change=failed), store.swap([failed])[0]
+        return failed, _is_written(store, failed)
+    except _Refused:
+        return letter, False
+
+
+class _Refused(Exception):
+    """The store is there, and will not have it."""
+
+    def __init__(self, error: StoreError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _is_written(store: Store, letter: Letter) -> bool:
+    try:
+        return store.swap([letter.change])[0]
     except (StoreUnavailable, StoreOutOfMemory):
         raise
-    except StoreError:
-        return letter, None
+    except StoreError as error:
+        raise _Refused(error) from error

@@ -64,6 +64,7 @@ class Runner:
     async def arun(self, run: Run) -> None:
         self._begin(run)
         try:
+            _of(run).check_cancelled()
             args, kwargs = decode_call(run.job.payload)
             self._completed(run, await _handler_of(run).function(*args, **kwargs))
         except BaseException as error:
@@ -77,6 +78,7 @@ class Runner:
         tell(job_started, run.handler, job=run.job)
 
     def _call(self, run: Run) -> None:
+        _of(run).check_cancelled()  # it may have waited for its turn
         args, kwargs = decode_call(run.job.payload)
         handler = _handler_of(run)
         if not handler.atomic:
