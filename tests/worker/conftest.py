@@ -18,7 +18,15 @@ from tests.servers import redis_url, valkey_url
 from tests.workers import Site, site, until
 
 URLS = {"valkey": valkey_url, "redis7": redis_url}
-SHARED_KINDS = ("valkey", "redis7", "sqlite", "postgres", "mariadb")
+
+
+def of_kinds(*kinds: str) -> list[Any]:
+    """Kinds of stores as parameters. The fast tests start workers on one of each sort, the others on all."""
+    return [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in kinds]
+
+
+FAST = {"valkey", "sqlite"}
+SHARED_KINDS = of_kinds("valkey", "redis7", "sqlite", "postgres", "mariadb")
 
 
 class World:

@@ -8,10 +8,10 @@ from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.stores.base import Change
 from tests.worker import jobs
-from tests.worker.conftest import World, database_of
+from tests.worker.conftest import World, database_of, of_kinds
 from tests.workers import until
 
-ON_TABLES = ("sqlite", "postgres", "mariadb")
+ON_TABLES = of_kinds("sqlite", "postgres", "mariadb")
 
 
 @pytest.fixture(params=ON_TABLES)
@@ -46,7 +46,7 @@ def test_an_atomic_job_that_fails_has_written_nothing(kind: str, world: World) -
 
 
 # On SQLite, the transaction of the handler keeps everybody else from taking the job away.
-@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
+@pytest.mark.parametrize("kind", of_kinds("postgres", "mariadb"))
 def test_an_atomic_job_that_lost_its_lease_has_written_nothing(kind: str, world: World) -> None:
     worker = world.site.start("--processes=1", "--no-scheduler")
     job = jobs.makes_group.submit("red", 1.5)
@@ -75,7 +75,7 @@ def test_a_run_leaves_nothing_behind_for_the_next(world: World) -> None:
     assert found.result == '["en-us","America/Chicago","clean"]'
 
 
-@pytest.mark.parametrize("kind", ["postgres"])
+@pytest.mark.parametrize("kind", of_kinds("postgres"))
 def test_connections_killed_under_handlers_are_replaced(kind: str, world: World) -> None:
     site = world.site
     site.use_database(database_of(kind) | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True})

@@ -10,11 +10,11 @@ import pytest
 from asyncjobs import retry
 from asyncjobs.domain.job import Job, JobStatus
 from tests.worker import jobs
-from tests.worker.conftest import World
+from tests.worker.conftest import World, of_kinds
 from tests.workers import until
 
 
-@pytest.fixture(params=["valkey", "sqlite", "postgres"])
+@pytest.fixture(params=of_kinds("valkey", "sqlite", "postgres"))
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
