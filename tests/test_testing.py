@@ -160,5 +160,6 @@ def test_every_exception_becomes_text_that_can_be_stored() -> None:
     assert error_of(Unprintable()).message == "(this exception cannot be shown as text)"
     assert error_of(ValueError("a\0b\ud800")).message == "a\\0b\\ud800"
     long = error_of(ValueError("x" * 100_000))
-    assert (len(long.message), len(long.traceback)) == (MAX_MESSAGE, MAX_TRACEBACK)
+    assert len(long.message) == MAX_MESSAGE
+    assert MAX_MESSAGE < len(long.traceback) <= MAX_TRACEBACK
     assert error_of(JobFailed("no")).code == "JOB_FAILED"
