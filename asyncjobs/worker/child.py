@@ -56,7 +56,7 @@ class Child:
         self._queues = Queues(options.queues, options.exclude)
         runner = Runner(self._store, engine.conf, now=self._clock.now, new_context=self._new_context)
         self._crew = Crew(options, runner, self._ended)
-        self._held: dict[str, Run] = {}
+        self._held: dict[int, Run] = {}  # by slot: a job that was lost may be claimed again while its first run goes on
         self._free = list(range(table.slots))
         self._finished: deque[Run] = deque()
         self._noted: dict[JobContext, Run] = {}
@@ -207,7 +207,7 @@ class Child:
         elif letter.is_end:
             news.settled(old, new, run.handler, run.seconds)
         if letter.is_end:
-            del self._held[run.job.id]
+            del self._held[run.slot]
             self._table.drop(run.slot)
             self._free.append(run.slot)
             self._table.write("count", len(self._held))
@@ -235,7 +235,7 @@ class Child:
     def _hold(self, job: Job, now: int) -> Run | None:
         """The job's run, unless it ends here: it was canceled meanwhile, or nobody knows how to run it."""
         run = Run(job, slot=self._free.pop())
-        self._held[job.id] = run
+        self._held[run.slot] = run
         self._table.hold(run.slot, job, now)
         try:
             run.handler = lookup(job.name)
@@ -250,7 +250,8 @@ class Child:
 
     def _recover(self) -> None:
         """Takes in hand what the store leased to us in an answer that never came."""
-        self._take([job for job in self._store.held(self._worker) if job.id not in self._held])
+        known = {(run.job.id, run.job.version) for run in self._held.values()}
+        self._take([job for job in self._store.held(self._worker) if (job.id, job.version) not in known])
         self._is_in_doubt = False
 
     def _new_context(self, run: Run) -> JobContext:
@@ -321,8 +322,8 @@ class Child:
             self._exchange(0)
 
     def _unsettled(self) -> list[Run]:
-        told = {letter.run.job.id for letter in self._letters if letter.is_end}
-        return [run for job_id, run in self._held.items() if job_id not in told]
+        told = {letter.run.slot for letter in self._letters if letter.is_end}
+        return [run for slot, run in self._held.items() if slot not in told]
 
 
 def _parked(job: Job, error: UnknownHandler, *, now: int) -> Job:
