@@ -124,7 +124,7 @@ class Child:
             if run.context is not None:
                 self._noted.pop(run.context, None)
             self._end(run)
-        if self._is_finishing():
+        if self._table.read("order") != Order.WORK:
             self._give_back(self._crew.take_back())
         else:
             self._give_back(self._crew.take_back_stuck())
