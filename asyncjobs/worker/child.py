@@ -36,6 +36,7 @@ LAST_WORDS_SECONDS: Final = 0.3  # what handlers get to end by themselves, when 
 LONGEST_PAUSE: Final = 5.0
 PARK_MS: Final = (5_000, 300_000)  # shortest and longest time until a handler that nobody knows is looked for again
 SUSPECT_MS: Final = 2_000  # until a suspect that cannot run alone now is tried again
+SUSPECT_PATIENCE: Final = (0.2, 0.1)  # seconds that it waits for what runs to end, and the share of its age
 KILL_MARGIN_MS: Final = 400  # what a coroutine gets to end, canceled for its timeout
 
 
@@ -129,7 +130,7 @@ class Child:
         else:
             self._give_back(self._crew.take_back_stuck())
             self._crew.start_suspect()
-            self._snooze(self._crew.take_back_suspects())
+            self._snooze(self._crew.take_back_suspects(self._is_late))
         if self._noted and time.monotonic() >= self._next_note:
             self._note()
 
@@ -150,6 +151,12 @@ class Child:
         now = self._clock.now()
         for run in runs:
             self._letters.append(Letter(Change(run.job, transitions.snooze(run.job, now + SUSPECT_MS, now=now)), run))
+
+    def _is_late(self, run: Run) -> bool:
+        """While a suspect waits, nothing is claimed. The older it is, the longer, or it would be put off for ever."""
+        shortest, share = SUSPECT_PATIENCE
+        age = (self._clock.now() - run.job.created_at) / 1000
+        return time.monotonic() - run.since > max(shortest, share * age)
 
     def _note(self) -> None:
         self._next_note = time.monotonic() + NOTE_SECONDS

@@ -1,7 +1,8 @@
 """Which runs go where, and how many more there is room for."""
 
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from asyncjobs.registry import handlers
@@ -11,6 +12,8 @@ from asyncjobs.worker.pools import Ended, LoopPool, Pool, ThreadPool
 from asyncjobs.worker.runner import Run, Runner
 
 _WEIGHT: Final = 0.05  # of one job in the share of async ones
+_LIKELY: Final = 0.1  # a share of jobs worth looking for one by one
+_PROBE_SECONDS: Final = 1.0  # between two looks for rarer ones
 _RARE: Final = 0.02  # of a kind that exists and did not come lately
 
 
@@ -28,6 +31,7 @@ class Crew:
         self._is_mixed = len(kinds) > 1
         self._async_share = sum(kinds) / len(kinds)  # of the jobs that come
         self._suspects: deque[Run] = deque()
+        self._next_probe = 0.0
 
     def wanted(self) -> int:
         """How many more jobs there is use for, if they are of the kinds that have come so far."""
@@ -36,8 +40,21 @@ class Crew:
         share = self._async_share
         if share in (0, 1):
             return self._pools[int(share)].wanted()
-        sync = max(self._threads.wanted(), int(share >= 0.5))  # busy threads are not to keep the loop waiting
-        return int(min(sync / (1 - share), self._loop.wanted() / share))
+        sync, coroutines = self._threads.wanted(), self._loop.wanted()
+        if sync and coroutines:
+            return int(min(sync / (1 - share), coroutines / share))
+        return self._probe(share if coroutines else 1 - share) if sync or coroutines else 0
+
+    def _probe(self, share: float) -> int:
+        """One half of the crew being busy is not to keep the other waiting: takes one job, which may be of its kind.
+
+        Otherwise it is handed back, so that this must not go on and on where such jobs are rare.
+        """
+        now = time.monotonic()
+        if share < _LIKELY and now < self._next_probe:
+            return 0
+        self._next_probe = now + _PROBE_SECONDS
+        return 1
 
     def put(self, runs: Iterable[Run]) -> None:
         sync: list[Run] = []
@@ -61,14 +78,15 @@ class Crew:
         """Runs that would wait too long for their turn: behind long ones, or for a suspect."""
         return [run for pool in self._pools for run in (pool.take_back() if self._suspects else pool.take_back_stuck())]
 
-    def take_back_suspects(self) -> list[Run]:
-        suspects = list(self._suspects)
-        self._suspects.clear()
-        return suspects
+    def take_back_suspects(self, is_late: Callable[[Run], bool]) -> list[Run]:
+        """Those that have waited for too long to run alone."""
+        late = [run for run in self._suspects if is_late(run)]
+        self._suspects = deque(run for run in self._suspects if run not in late)
+        return late
 
     def take_back(self) -> list[Run]:
         """All that have not begun."""
-        return [*self.take_back_suspects(), *(run for pool in self._pools for run in pool.take_back())]
+        return [*self.take_back_suspects(lambda run: True), *(run for pool in self._pools for run in pool.take_back())]
 
     def is_waiting(self) -> bool:
         """Whether any run has not begun."""
