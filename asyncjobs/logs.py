@@ -55,7 +55,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(*, as_json: bool) -> None:
-    """Has the worker's log written to standard error, unless the site's LOGGING says where it goes."""
+    """Has the worker's log written to standard error, unless the site's LOGGING says where it goes.
+
+    JSON was asked for by the command line, which overrules LOGGING: a stream of documents has no other lines.
+    """
     logger = logging.getLogger("asyncjobs")
     if logger.hasHandlers() and not as_json:
         return
@@ -63,6 +66,7 @@ def set_up(*, as_json: bool) -> None:
     handler.setFormatter(JsonFormatter() if as_json else LineFormatter())
     handler.addFilter(JobIdFilter())
     target = logging.getLogger() if as_json else logger
+    logger.handlers, logger.propagate = [], True
     target.handlers = [handler]
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)

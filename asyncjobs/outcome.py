@@ -15,12 +15,16 @@ from asyncjobs.stores.base import MAX_ENTRY, Entry
 HANDLER_ERROR: Final = "HANDLER_ERROR"
 MAX_MESSAGE: Final = 1_000
 MAX_TRACEBACK: Final = 10_000
+MAX_PARTS: Final = 500  # of a traceback that are looked at: frames, and texts of exceptions
+MAX_TYPE: Final = 200  # characters of a type's name, and of a code
 
 _SECRET: Final = re.compile(
     r"""(?ix)
     ( (?:password|passwd|secret|token|api[_-]?key|authorization|cookie|session(?:id)?|private[_-]?key|credential s?)
-      ["']? \s* [=:] \s* (?:(?:bearer|basic)\s+)? )
-    ( "[^"\n]*" | '[^'\n]*' | [^\s,;&)}\]]+ )
+      \\*["']? [ \t]* [=:] [ \t]* (?:(?:bearer|basic|token|digest)[ \t]+)? )
+    ( b?"(?:[^"\\\n]|\\.)*"? | b?'(?:[^'\\\n]|\\.)*'?  # to the quote, or the end of a line that was cut off
+    | \\+"[^"\n]*"? | \\+'[^'\n]*'?                    # JSON within JSON
+    | [^\s,;&)}\]]+ )
     | ( ://[^/\s:@]*: ) [^/\s@]+ (?=@)
     """
 )
@@ -41,9 +45,9 @@ def failed(job: Job, error: BaseException, policy: RetryPolicy, *, now: int, cha
 def error_of(error: BaseException) -> JobError:
     """An exception as text. Its end is what is kept of a long traceback: that is where it was raised."""
     return JobError(
-        code=error.code if isinstance(error, AsyncJobsError) else HANDLER_ERROR,
+        code=_name(error.code) if isinstance(error, AsyncJobsError) else HANDLER_ERROR,
         message=_message(error)[:MAX_MESSAGE],
-        type=f"{type(error).__module__}.{type(error).__qualname__}",
+        type=_name(f"{type(error).__module__}.{type(error).__qualname__}"),
         traceback=_traceback(error)[-MAX_TRACEBACK:],
     )
 
@@ -53,22 +57,28 @@ def attempt_entry(job: Job, error: JobError, *, now: int) -> Entry:
     about = {"attempt": job.attempt, "worker": job.worker, "started_at": job.started_at}
     fields = {"code": error.code, "message": error.message, "type": error.type, "traceback": error.traceback}
     while len((text := json.dumps(about | fields, ensure_ascii=False)).encode()) > MAX_ENTRY:
-        fields["traceback"] = fields["traceback"][len(fields["traceback"]) // 2 + 1 :]
+        longest = max(fields, key=lambda name: len(fields[name]))
+        fields[longest] = fields[longest][len(fields[longest]) // 2 + 1 :]
     return Entry("attempt", now, text)
+
+
+def _name(text: object) -> str:
+    return storable(str(text)[:MAX_TYPE])[:MAX_TYPE]
 
 
 def _message(error: BaseException) -> str:
     try:
         return redacted(storable(str(error)[: MAX_MESSAGE * 4]))
-    except Exception:
+    except BaseException:  # this is code of the site's, and may do anything
         return "(this exception cannot be shown as text)"
 
 
 def _traceback(error: BaseException) -> str:
     try:
-        lines = traceback.format_exception(error, limit=-50)
-        return redacted(storable("".join(lines)[-MAX_TRACEBACK * 2 :]))
-    except Exception:
+        parts = traceback.format_exception(error, limit=-50)[-MAX_PARTS:]
+        # Of each its beginning: without the word before it, a secret is not recognized.
+        return redacted(storable("".join(part[: MAX_MESSAGE * 4] for part in parts)))
+    except BaseException:
         return "(this traceback cannot be shown as text)"
 
 

@@ -76,10 +76,8 @@ def run_jobs(*, queues: Sequence[str] | None = None, limit: int = 1_000) -> list
 def _run(engine: Engine, job: Job) -> Job:
     run = Run(job, lookup(job.name))
     runner = Runner(engine.store, engine.conf, now=engine.store.now, new_context=_context)
-    if run.is_async:
-        async_to_sync(runner.arun)(run)
-    else:
-        copy_context().run(runner.run, run)
+    # What runs sets in contextvars stays there; left to itself, `async_to_sync` hands it on to its caller.
+    copy_context().run(async_to_sync(runner.arun) if run.is_async else runner.run, run)
     if run.change is None:
         return job
     if not run.is_written:

@@ -12,6 +12,7 @@ from asyncjobs.errors import JobFailed, UnknownHandler
 from asyncjobs.outcome import MAX_MESSAGE, MAX_TRACEBACK, error_of
 from asyncjobs.registry import lookup
 from asyncjobs.testing import memory_jobs, run_jobs, submitted
+from asyncjobs.worker.context import current_job_id
 
 
 @job
@@ -160,5 +161,13 @@ def test_every_exception_becomes_text_that_can_be_stored() -> None:
     assert error_of(Unprintable()).message == "(this exception cannot be shown as text)"
     assert error_of(ValueError("a\0b\ud800")).message == "a\\0b\\ud800"
     long = error_of(ValueError("x" * 100_000))
-    assert (len(long.message), len(long.traceback)) == (MAX_MESSAGE, MAX_TRACEBACK)
+    assert len(long.message) == MAX_MESSAGE
+    assert MAX_MESSAGE < len(long.traceback) <= MAX_TRACEBACK
     assert error_of(JobFailed("no")).code == "JOB_FAILED"
+
+
+def test_a_run_leaves_its_context_to_nobody(engine: Engine) -> None:
+    wait.submit("async")
+    double.submit(Decimal(2))
+    run_jobs()
+    assert current_job_id() == ""

@@ -117,7 +117,7 @@ class Child:
         for run in self._inbox.ended():
             self._crew.ended(run)
             self._end(run)
-        if self._is_finishing():
+        if self._table.read("order") != Order.WORK:
             self._give_back(self._crew.take_back())
         else:
             self._give_back(self._crew.take_back_stuck())

@@ -85,7 +85,8 @@ class JobContext:
 
     def progress(self, done: int, total: int | None = None, message: str = "") -> None:
         """Says how far the run is; at most twice a second is stored, always the last. Ends the run if it is to end."""
-        self._progress = Progress(done=_count(done), total=None if total is None else _count(total), message=message)
+        known = None if total is None else _count(total)
+        self._progress = Progress(done=_count(done), total=known, message=storable(str(message))[:MAX_MESSAGE])
         self._noted(self)
         self.check_cancelled()
 

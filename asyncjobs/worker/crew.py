@@ -14,6 +14,8 @@ from asyncjobs.worker.runner import Run, Runner
 
 PATIENCE_MS: Final = (1_000, 20_000)
 _WEIGHT: Final = 0.05  # of one job in the share of async ones
+_LIKELY: Final = 0.1  # a share of jobs worth looking for one by one
+_PROBE_SECONDS: Final = 1.0  # between two looks for rarer ones
 _RARE: Final = 0.02  # of a kind that exists and did not come lately
 
 
@@ -33,6 +35,7 @@ class Crew:
         self._given: set[Run] = set()  # to the pools, and not come back: pools change beside us
         self._suspects: deque[Run] = deque()
         self._alone: Run | None = None
+        self._next_probe = 0.0
 
     def wanted(self) -> int:
         """How many more jobs there is use for, if they are of the kinds that have come so far."""
@@ -41,8 +44,21 @@ class Crew:
         share = self._async_share
         if share in (0, 1):
             return self._pools[int(share)].wanted()
-        sync = max(self._threads.wanted(), int(share >= 0.5))  # busy threads are not to keep the loop waiting
-        return int(min(sync / (1 - share), self._loop.wanted() / share))
+        sync, coroutines = self._threads.wanted(), self._loop.wanted()
+        if sync and coroutines:
+            return int(min(sync / (1 - share), coroutines / share))
+        return self._probe(share if coroutines else 1 - share) if sync or coroutines else 0
+
+    def _probe(self, share: float) -> int:
+        """One half of the crew being busy is not to keep the other waiting: takes one job, which may be of its kind.
+
+        Otherwise it is handed back, so that this must not go on and on where such jobs are rare.
+        """
+        now = time.monotonic()
+        if share < _LIKELY and now < self._next_probe:
+            return 0
+        self._next_probe = now + _PROBE_SECONDS
+        return 1
 
     def put(self, runs: Iterable[Run]) -> None:
         sync: list[Run] = []

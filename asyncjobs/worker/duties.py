@@ -74,12 +74,13 @@ class Beating(Duty):
         return is_silent or any(map(_is_old, held))
 
     def _beat(self, child: ChildProcess, held: Sequence[Held]) -> None:
-        # By version: a job that was taken from us may have come back while its old run still goes on.
-        old = {job.id: job for job in sorted(held, key=attrgetter("version")) if _is_old(job)}
+        by_version = sorted(filter(_is_old, held), key=attrgetter("version"))
+        old = {job.id: job for job in by_version}  # of a job that was lost and claimed again, the later run
         versions = {job.id: job.version for job in old.values()}
         beat = self._store.beat(child.id, versions, lease=self._lease, about=self._text(child, held))
         self._recorded[child.id] = time.monotonic()
         flagged = [child.table.flag(old[job_id], Flag.LOST) for job_id in beat.lost]
+        flagged += [child.table.flag(job, Flag.LOST) for job in by_version if job is not old[job.id]]
         flagged += [child.table.flag(old[job_id], Flag.CANCEL) for job_id in beat.cancels]
         if any(flagged):
             child.bell.ring()

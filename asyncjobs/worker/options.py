@@ -36,7 +36,10 @@ class WorkerOptions:
 
 
 class Queues:
-    """The queues to serve, in their order. Those that one pattern stands for take turns at being first."""
+    """The queues to serve, in their order. Those that one pattern stands for take turns at being first.
+
+    A queue that is named has its place there, and not where a pattern fits it.
+    """
 
     def __init__(self, patterns: Iterable[str], exclude: Iterable[str] = ()) -> None:
         self._patterns = tuple(dict.fromkeys(patterns))
@@ -52,7 +55,7 @@ class Queues:
 
     def learn(self, known: Iterable[str]) -> None:
         """These queues exist."""
-        left = sorted(set(known))
+        left = sorted(set(known).difference(self._patterns))
         self._groups = []
         for pattern in self._patterns:
             named = [name for name in left if fnmatchcase(name, pattern)] if _is_wild(pattern) else [pattern]

@@ -54,31 +54,35 @@ class Runner:
         self._new_context = new_context
 
     def run(self, run: Run) -> None:
-        self._begin(run)
+        self._enter(run)
         try:
+            self._begin(run)
             self._call(run)
         except BaseException as error:
             self._ended(run, error)
         run.seconds = time.monotonic() - run.since
 
     async def arun(self, run: Run) -> None:
-        self._begin(run)
+        self._enter(run)
         try:
-            _of(run).check_cancelled()
+            self._begin(run)
             args, kwargs = decode_call(run.job.payload)
             self._completed(run, await _handler_of(run).function(*args, **kwargs))
         except BaseException as error:
             self._ended(run, error)
         run.seconds = time.monotonic() - run.since
 
-    def _begin(self, run: Run) -> None:
+    def _enter(self, run: Run) -> None:
         run.since = time.monotonic()
         run.context = self._new_context(run)
         contexts.enter(run.context)
+
+    def _begin(self, run: Run) -> None:
+        """Unless it was canceled, or lost, while it waited in this process."""
+        _of(run).check_cancelled()
         tell(job_started, run.handler, job=run.job)
 
     def _call(self, run: Run) -> None:
-        _of(run).check_cancelled()  # it may have waited for its turn
         args, kwargs = decode_call(run.job.payload)
         handler = _handler_of(run)
         if not handler.atomic:

@@ -1,6 +1,6 @@
 """A store whose calls fail, some before they were done and some after."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -17,14 +17,17 @@ class Fault(Enum):
 
 
 class FaultyStore:
-    """`store`, with these faults in turn; when they are used up, it is well again."""
+    """`store`, with these faults in turn, of all methods or `of` these; when they are used up, it is well again."""
 
-    def __init__(self, store: Store, faults: Iterable[Fault]) -> None:
+    def __init__(self, store: Store, faults: Iterable[Fault], *, of: Collection[str] = ()) -> None:
         self._store = store
         self._faults = iter(faults)
+        self._of = of
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
+        if not callable(method) or (self._of and name not in self._of):
+            return method
 
         def call(*args: Any, **options: Any) -> Any:
             fault = next(self._faults, Fault.NONE)
