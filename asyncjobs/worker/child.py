@@ -65,7 +65,6 @@ class Child:
         self._failures = 0
 
     def run(self) -> None:
-        self._table.write("claimed_at", monotonic_ms())  # or nobody could tell for how long it has not been answered
         while not self._is_over():
             try:
                 self._take_turn()

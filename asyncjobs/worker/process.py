@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from django.db import connections
 
-from asyncjobs.worker.held import HeldTable, Order
+from asyncjobs.worker.held import HeldTable, Order, monotonic_ms
 from asyncjobs.worker.pipes import Bell
 
 logger = logging.getLogger("asyncjobs.worker")
@@ -33,6 +33,7 @@ class ChildProcess:
     def __init__(self, slots: int) -> None:
         self.id = str(uuid4())  # what the store knows it by; new for every process
         self.table = HeldTable(slots)
+        self.table.write("claimed_at", monotonic_ms())  # or it would seem never to have been answered
         self.bell = Bell()
         self.pid = 0
         self.exitcode: int | None = None

@@ -96,11 +96,11 @@ class Hand:
     def close(self) -> None:
         self.order(Order.LEAVE)
         self.ended()
-        _end_loop(self.child._crew._loop)
+        end_loop(self.child._crew._loop)
         _bells.extend((self.bell, self.supervisor))
 
 
-def _end_loop(pool: Any) -> None:
+def end_loop(pool: Any) -> None:
     """In production, the process ends with its loop."""
     until(lambda: not pool.running(), seconds=PATIENCE)
     if pool._is_started:

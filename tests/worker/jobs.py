@@ -9,13 +9,14 @@ import subprocess
 import sys
 import time
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import Group
 from django.utils import timezone, translation
 
 from asyncjobs import Handler as Handler
-from asyncjobs import job, job_context, retry
+from asyncjobs import job, job_context, retry, signals
 
 _trace: ContextVar[str] = ContextVar("trace")
 _kept: list[bytearray] = []
@@ -196,3 +197,13 @@ def snoozes(times: int) -> str:
         if sum(job_context().job.id in line for line in effects) <= times:
             job_context().snooze(0.05)
     return "done"
+
+
+if os.environ.get("WORKER_TEST_SIGNALS"):
+
+    def tell_of(name: str, sender: Any = None, **facts: Any) -> None:
+        told = " ".join(f"{key}={value!r}" for key, value in sorted(facts.items()) if key != "signal")
+        print(f"signal {name} {sender} {told}", flush=True)
+
+    for told in ("worker_started", "worker_stopping", "worker_stopped", "child_started", "child_ended"):
+        getattr(signals, told).connect(partial(tell_of, told), weak=False)

@@ -3,6 +3,7 @@
 - WORKER_TEST_REDIS: the URL of a Redis or Valkey server; without it, jobs are in the database.
 - WORKER_TEST_DATABASE: DATABASES["default"] as JSON.
 - WORKER_TEST_SETTINGS: what else ASYNCJOBS is to say, as JSON.
+- WORKER_TEST_APPS: more apps, with commas between.
 """
 
 import json
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 SECRET_KEY = "of a site for tests"
 USE_TZ = True
 INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "asyncjobs", "tests.worker"]
+INSTALLED_APPS += filter(None, os.environ.get("WORKER_TEST_APPS", "").split(","))
 DATABASES = {"default": json.loads(os.environ["WORKER_TEST_DATABASE"])}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ASYNCJOBS = json.loads(os.environ.get("WORKER_TEST_SETTINGS", "{}"))

@@ -13,6 +13,7 @@ from asyncjobs.ids import new_ids
 from asyncjobs.stores.base import Change, Store
 from asyncjobs.worker.duties import YOUNG_MS, Beating, about_worker
 from asyncjobs.worker.held import Flag, Order, monotonic_ms
+from asyncjobs.worker.liveness import complaints
 from asyncjobs.worker.options import WorkerOptions
 from asyncjobs.worker.process import ChildProcess
 
@@ -122,6 +123,12 @@ def test_the_record_says_what_the_child_does(engine: Engine, child: ChildProcess
     assert (about["jobs"], about["running"]) == ([job.id], 1)
     assert 2_000 <= about["claimed_ago"] < 60_000
     assert about.keys() >= {"host", "supervisor", "pid", "memory", "threads", "async_concurrency"}
+
+
+def test_a_child_that_has_just_been_started_is_not_said_to_wait_for_jobs(engine: Engine, child: ChildProcess) -> None:
+    """Its first heartbeat may come before it has done anything."""
+    beat(engine, child)
+    assert complaints(engine, name="w1") == []
 
 
 def test_the_record_says_that_a_child_is_ending(engine: Engine, child: ChildProcess) -> None:

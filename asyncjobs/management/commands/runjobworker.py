@@ -6,7 +6,7 @@ import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,7 +29,8 @@ from asyncjobs.worker.supervisor import Supervisor
 
 NOT_ALIVE: Final = 1
 USAGE: Final = 2
-_THIS_MACHINE: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_LOOPBACK: Final = "127.0.0.1"  # where the server of --dev-redis listens
+_THIS_MACHINE: Final = frozenset({_LOOPBACK, "localhost"})
 _NAMED: Final = 8  # handlers named in the banner
 _PATTERN_CHARACTERS: Final = str.maketrans("", "", "*?[]!")
 
@@ -98,21 +99,32 @@ def _banner(engine: Engine, options: WorkerOptions) -> Iterator[str]:
 
 @contextmanager
 def _engine(*, dev_redis: bool) -> Iterator[Engine]:
-    """The engine of the settings, or one on a server of its own."""
-    if not dev_redis:
+    """The engine of the settings; for `dev_redis`, with a server if nothing listens where they look for one."""
+    with ExitStack() as stack:
+        if dev_redis:
+            _provide_server(stack, _port_of(get_conf()))
         yield get_engine()
-        return
+
+
+def _provide_server(stack: ExitStack, port: int) -> None:
     try:
-        with embedded_valkey(port=_port_of(get_conf())):
-            yield get_engine()
+        if not _is_taken(port):
+            stack.enter_context(embedded_valkey(port=port))
+        get_engine().store.now()
     except AsyncJobsError as error:
-        raise CommandError(error.message) from error
+        raise CommandError(f"No server for --dev-redis on port {port}: {error.message}") from error
+
+
+def _is_taken(port: int) -> bool:
+    """Whether anything listens there: another worker's server, perhaps."""
+    with socket.socket() as probe:
+        return probe.connect_ex((_LOOPBACK, port)) == 0
 
 
 def _port_of(conf: Conf) -> int:
     """Where the settings look for the server: on this machine, or it is none to be started."""
     at = urlsplit(str(conf.options.get("URL", "")))
-    if conf.store != STORES["redis"] or at.scheme != "redis" or at.hostname not in _THIS_MACHINE:
+    if conf.store != STORES["redis"] or at.scheme != "redis" or at.hostname not in _THIS_MACHINE or at.password:
         raise CommandError(
             'For --dev-redis, set ASYNCJOBS = {"STORE": "redis", "OPTIONS": {"URL": "redis://127.0.0.1:6379/0"}}.',
             returncode=USAGE,
@@ -193,7 +205,11 @@ def _add_surroundings(parser: ArgumentParser) -> None:
     )
     group.add_argument("--json-logs", action="store_true", help="one JSON object a line on standard error")
     group.add_argument("--check", action="store_true", help="only say whether the workers of this machine take jobs")
-    group.add_argument("--dev-redis", action="store_true", help="start a Valkey server where the settings look for one")
+    group.add_argument(
+        "--dev-redis",
+        action="store_true",
+        help="start a Valkey server where the settings look for one, unless one is there",
+    )
 
 
 def _patterns(text: str) -> tuple[str, ...]:
