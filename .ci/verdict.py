@@ -4,7 +4,7 @@ import sys
 from xml.etree import ElementTree
 
 # Reasons that lie in what is tested, and not in what is missing here.
-ALLOWED = {"the twin is met after the transaction"}
+ALLOWED = {"the twin is met after the transaction", "ends a wait early, as it may"}
 
 
 def verdict(report: str) -> int:

@@ -1,8 +1,9 @@
-"""A bell between threads and processes that wait in `select`."""
+"""A bell between threads and processes that wait for it."""
 
 import os
-import select
 from contextlib import suppress
+
+from asyncjobs.stores.waking import readable
 
 
 class Bell:
@@ -27,7 +28,7 @@ class Bell:
 
     def wait(self, seconds: float) -> None:
         """Returns when it rings, or after that time."""
-        select.select([self.fd], [], [], max(0.0, seconds))
+        readable(self.fd, timeout=max(0.0, seconds) * 1000)
 
     def listen_to_signals(self) -> int:
         """For `signal.set_wakeup_fd`."""

@@ -20,6 +20,7 @@ from asyncjobs.ids import new_ids
 from asyncjobs.registry import lookup
 from asyncjobs.signals import job_completed, lease_lost
 from asyncjobs.stores.base import Change, Store
+from asyncjobs.stores.waking import readable
 from asyncjobs.worker.child import PARK_MS, _parked
 from asyncjobs.worker.context import JobContext
 from asyncjobs.worker.held import Flag, Order
@@ -28,7 +29,7 @@ from tests.backends import KINDS
 from tests.stores.faulty import Fault
 from tests.worker import acts
 from tests.worker.hands import Hire, hiring
-from tests.workers import until
+from tests.workers import PATIENCE, until
 
 QUEUED, SCHEDULED = JobStatus.QUEUED, JobStatus.SCHEDULED
 COMPLETED, FAILED, CANCELED = JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED
@@ -313,11 +314,13 @@ def test_a_job_that_nobody_can_run_is_looked_at_ever_more_rarely(age: int, wait:
     assert parked.due_at == 1_000 + age + wait
 
 
+HOUR = 3_600_000
+
+
 def lose(engine: Engine, job: Job) -> Job:
-    """The job as it is when somebody has rescued it, and nobody may claim it yet."""
-    engine.pause("default")
-    held = engine.get(job.id)
-    taken = transitions.rescue(held, now=engine.store.now())
+    """The job as it is when somebody has taken it away, where nobody claims it."""
+    held, now = engine.get(job.id), engine.store.now()
+    taken = transitions.snooze(held, now + HOUR, now=now)
     assert engine.store.swap([Change(held, taken)]) == [True]
     return taken
 
@@ -371,11 +374,11 @@ def test_a_child_may_claim_again_what_it_lost_while_the_first_run_goes_on(
     hand.start()
     acts.gates["long"].await_begin()
     lose(engine, job)
-    engine.resume("default")
+    engine.run_now(job.id)
     acts.gates["long"].await_begin()
     assert [held.id for held in hand.table.held()] == [job.id] * 2
     acts.gates["long"].is_open.set()
-    assert hand.becomes(job, COMPLETED).lapses == 1
+    assert hand.becomes(job, COMPLETED).attempt == 1
     hand.order(Order.FINISH)
     hand.ended()
     assert acts.ran == ["long", "long"]
@@ -424,6 +427,7 @@ def test_a_child_that_is_to_finish_claims_no_more(hire: Hire) -> None:
     hand.start()
     acts.gates["long"].await_begin()
     hand.order(Order.FINISH)
+    until(lambda: not readable(hand.bell.fd, timeout=0), seconds=PATIENCE)  # it was heard
     [later] = say(1)
     acts.gates["long"].is_open.set()
     hand.ended()

@@ -41,6 +41,11 @@ class Deck:
         self.crew.put([run])
         return run
 
+    def collect(self) -> None:
+        """What the child's main thread does with runs that have ended."""
+        for run in self.ended:
+            self.crew.ended(run)
+
 
 @pytest.fixture
 def deck() -> Iterator[Deck]:
@@ -101,9 +106,12 @@ def test_a_suspect_waits_until_nothing_runs_and_others_give_way(deck: Deck) -> N
     deck.crew.start_suspect()
     assert deck.crew.is_waiting()
     assert deck.crew.take_back_stuck() == [waiting]
-    assert deck.crew.take_back_suspects(lambda run: False) == []
+    assert deck.crew.take_back_stuck_suspects() == []
     acts.gates["busy"].is_open.set()
-    until(lambda: not deck.crew.running())
+    until(lambda: len(deck.ended) == THREADS)
+    deck.crew.start_suspect()
+    assert deck.crew.running() == []
+    deck.collect()
     deck.crew.start_suspect()
     until(lambda: suspect in deck.ended)
     assert acts.ran[-1] == "suspect"
@@ -115,7 +123,7 @@ def test_suspects_run_one_after_the_other(deck: Deck) -> None:
     acts.gates["suspect"].await_begin()
     deck.crew.start_suspect()
     assert len(deck.crew.running()) == 1
-    [other] = deck.crew.take_back_suspects(lambda run: True)
+    [other] = deck.crew.take_back()
     assert other not in deck.crew.running()
 
 
