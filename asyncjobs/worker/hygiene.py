@@ -1,10 +1,10 @@
-"""What Django does at the end of a request, at the end of a run."""
+"""Connections to databases: looked after as in a request, and gone before a fork."""
 
 import threading
 from typing import Any
 
 from django.conf import settings
-from django.db import close_old_connections, reset_queries
+from django.db import close_old_connections, connections, reset_queries
 from django.db.backends.signals import connection_created
 
 
@@ -30,3 +30,11 @@ def tidy() -> None:
         close_old_connections()
         if settings.DEBUG:
             reset_queries()
+
+
+def let_go() -> None:
+    """Closes the connections of this thread, and the pools of this process, whose threads would not survive a fork."""
+    connections.close_all()
+    for connection in connections.all(initialized_only=True):
+        if hasattr(connection, "close_pool"):
+            connection.close_pool()

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from django.db import connections
-
 from asyncjobs.errors import AsyncJobsError
 from asyncjobs.worker.duties import Duty
+from asyncjobs.worker.hygiene import let_go
 from asyncjobs.worker.pipes import Bell
 
 logger = logging.getLogger("asyncjobs.worker")
@@ -72,7 +71,7 @@ class Keeper:
                     self._perform(duty)
             self._bell.wait(min(duty.due for duty in self._duties) - time.monotonic())
             self._bell.silence()
-        connections.close_all()
+        let_go()
 
     def _perform(self, duty: Duty) -> None:
         duty.due = float("inf")  # before it is performed, so that to hurry it meanwhile has it performed again
@@ -95,6 +94,6 @@ class Keeper:
 
     def _stand_still(self) -> None:
         """A connection that two processes share is ended by the first that closes it."""
-        connections.close_all()
+        let_go()
         self._is_parked.set()
         self._may_go.wait()

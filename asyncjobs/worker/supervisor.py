@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from django.db import connections
-
 from asyncjobs import signals
 from asyncjobs.engine import Engine
 from asyncjobs.signals import tell
 from asyncjobs.worker.child import Child
 from asyncjobs.worker.duties import Beating, Burying, Checking, Duty, Rescuing, about_worker
 from asyncjobs.worker.held import Flag, Held, Order, monotonic_ms
+from asyncjobs.worker.hygiene import let_go
 from asyncjobs.worker.keeper import Keeper
 from asyncjobs.worker.options import WorkerOptions
 from asyncjobs.worker.pipes import Bell
@@ -181,7 +180,7 @@ class Supervisor:
         self._look_by(max(self._not_before, time.monotonic() + PARK_SECONDS))
         if time.monotonic() < self._not_before or not self._keeper.park(patience=PARK_SECONDS):
             return
-        connections.close_all()
+        let_go()
         for _ in range(missing):
             self._children = (*self._children, self._start())
         self._keeper.go_on()

@@ -76,6 +76,16 @@ def test_a_run_leaves_nothing_behind_for_the_next(world: World) -> None:
 
 
 @pytest.mark.parametrize("kind", of_kinds("postgres"))
+def test_children_do_not_share_a_pool_of_connections(kind: str, world: World) -> None:
+    database = database_of(kind) | {"OPTIONS": {"pool": {"min_size": 1, "max_size": 8}}}
+    world.site.use_database(database)
+    worker = world.site.start("--processes=2", "--threads=2", "--max-jobs=15")
+    submitted = [handler.submit() for handler in (jobs.queries, jobs.async_queries) for _ in range(40)]
+    assert {(job.status, job.retry_count) for job in world.ended(*submitted)} == {(JobStatus.COMPLETED, 0)}
+    assert worker.stop() == 0, worker.said()
+
+
+@pytest.mark.parametrize("kind", of_kinds("postgres"))
 def test_connections_killed_under_handlers_are_replaced(kind: str, world: World) -> None:
     site = world.site
     site.use_database(database_of(kind) | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True})
