@@ -423,6 +423,7 @@ def test_a_child_that_is_to_finish_claims_no_more(hire: Hire) -> None:
     hand.start()
     acts.gates["long"].await_begin()
     hand.order(Order.FINISH)
+    hand.has_heard()
     [later] = say(1)
     acts.gates["long"].is_open.set()
     hand.ended()
