@@ -11,6 +11,7 @@ from asyncjobs.conf import get_conf
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.engine import Engine
 from asyncjobs.stores.base import Store
+from asyncjobs.stores.waking import readable
 from asyncjobs.worker.child import Child
 from asyncjobs.worker.held import Flag, HeldTable, Order
 from asyncjobs.worker.options import WorkerOptions
@@ -68,6 +69,10 @@ class Hand:
     def order(self, order: Order) -> None:
         self.table.write("order", order)
         self.bell.ring()
+
+    def has_heard(self) -> None:
+        """Waits until a turn of the child has begun after the last order."""
+        until(lambda: not readable(self.bell.fd, timeout=0), seconds=PATIENCE)
 
     def flag(self, job: Job, flag: Flag) -> None:
         """What the supervisor does when a heartbeat has told it something of a job."""

@@ -20,7 +20,6 @@ from asyncjobs.ids import new_ids
 from asyncjobs.registry import lookup
 from asyncjobs.signals import job_completed, lease_lost
 from asyncjobs.stores.base import Change, Store
-from asyncjobs.stores.waking import readable
 from asyncjobs.worker.child import PARK_MS, _parked
 from asyncjobs.worker.context import JobContext
 from asyncjobs.worker.held import Flag, Order
@@ -29,7 +28,7 @@ from tests.backends import KINDS
 from tests.stores.faulty import Fault
 from tests.worker import acts
 from tests.worker.hands import Hire, hiring
-from tests.workers import PATIENCE, until
+from tests.workers import until
 
 QUEUED, SCHEDULED = JobStatus.QUEUED, JobStatus.SCHEDULED
 COMPLETED, FAILED, CANCELED = JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED
@@ -314,13 +313,10 @@ def test_a_job_that_nobody_can_run_is_looked_at_ever_more_rarely(age: int, wait:
     assert parked.due_at == 1_000 + age + wait
 
 
-HOUR = 3_600_000
-
-
 def lose(engine: Engine, job: Job) -> Job:
-    """The job as it is when somebody has taken it away, where nobody claims it."""
-    held, now = engine.get(job.id), engine.store.now()
-    taken = transitions.snooze(held, now + HOUR, now=now)
+    """The job as it is when somebody else holds it."""
+    held = engine.get(job.id)
+    taken = held.replace(version=held.version + 1, worker="somebody else")
     assert engine.store.swap([Change(held, taken)]) == [True]
     return taken
 
@@ -338,7 +334,7 @@ def test_a_run_whose_lease_is_lost_ends_and_writes_nothing(engine: Engine, hire:
     hand.order(Order.FINISH)
     hand.ended()
     lease_lost.disconnect(listener)
-    assert hand.now(job).version == taken.version
+    assert (hand.now(job).version, hand.now(job).worker) == (taken.version, "somebody else")
     assert [one.id for one in told] == [job.id]
 
 
@@ -362,7 +358,7 @@ def test_a_lease_found_lost_only_at_the_end_writes_nothing(engine: Engine, hire:
     acts.gates["long"].is_open.set()
     hand.order(Order.FINISH)
     hand.ended()
-    assert hand.now(job).version == taken.version
+    assert (hand.now(job).version, hand.now(job).worker) == (taken.version, "somebody else")
 
 
 @pytest.mark.parametrize("handler", [acts.stops, acts.stops_async], ids=["thread", "coroutine"])
@@ -373,12 +369,12 @@ def test_a_child_may_claim_again_what_it_lost_while_the_first_run_goes_on(
     hand = hire(threads=2)
     hand.start()
     acts.gates["long"].await_begin()
-    lose(engine, job)
-    engine.run_now(job.id)
+    held = engine.get(job.id)
+    assert engine.store.swap([Change(held, transitions.rescue(held, now=engine.store.now()))]) == [True]
     acts.gates["long"].await_begin()
     assert [held.id for held in hand.table.held()] == [job.id] * 2
     acts.gates["long"].is_open.set()
-    assert hand.becomes(job, COMPLETED).attempt == 1
+    assert hand.becomes(job, COMPLETED).lapses == 1
     hand.order(Order.FINISH)
     hand.ended()
     assert acts.ran == ["long", "long"]
@@ -427,7 +423,7 @@ def test_a_child_that_is_to_finish_claims_no_more(hire: Hire) -> None:
     hand.start()
     acts.gates["long"].await_begin()
     hand.order(Order.FINISH)
-    until(lambda: not readable(hand.bell.fd, timeout=0), seconds=PATIENCE)  # it was heard
+    hand.has_heard()
     [later] = say(1)
     acts.gates["long"].is_open.set()
     hand.ended()
