@@ -1,4 +1,4 @@
-"""Arrows of import point one way: domain ← stores ← engine ← commands."""
+"""Arrows of import point one way: domain ← stores ← engine ← worker ← commands."""
 
 import ast
 import sys
@@ -57,6 +57,17 @@ def test_a_store_imports_no_layer_above_it(module: Path) -> None:
 def test_only_stores_know_of_servers(module: Path) -> None:
     for name in imports(module):
         assert not is_under(name, "redis", "django_redis", *TABLES), name
+
+
+ABOVE_THE_WORKER = ("worker", "management", "benchmark", "jobs", "logs", "testing", "__init__")
+
+
+@pytest.mark.parametrize(
+    "module", [path for path in modules(".") if path not in modules(*ABOVE_THE_WORKER)], ids=name_of
+)
+def test_what_submits_jobs_knows_nothing_of_workers(module: Path) -> None:
+    for name in imports(module):
+        assert not is_under(name, "asyncjobs.worker"), name
 
 
 @pytest.mark.parametrize("module", [path for path in modules(".") if path not in modules("management")], ids=name_of)
