@@ -50,6 +50,10 @@ class Engine(JobVerbs):
         self._retention.finished(sum(map(and_, written, (change.new.is_terminal for change in changes))))
         return written, claimed
 
+    def note_finished(self, count: int) -> None:
+        """To be told of jobs whose end was written past the engine: old ones are removed in proportion."""
+        self._retention.finished(count)
+
     def release(self, jobs: Sequence[Job]) -> list[LeaseLost]:
         """Gives back jobs their holder will not finish, nothing charged."""
         now = self.store.now()

@@ -162,6 +162,11 @@ def handlers() -> list[Handler[..., Any]]:
     return [handler for name, handler in sorted(_handlers.items()) if name == handler.name]
 
 
+def is_internal(handler: Handler[..., Any]) -> bool:
+    """Whether it is one of this package, and not of the site."""
+    return handler.name.startswith("asyncjobs.")
+
+
 def _register(handler: Handler[P, R]) -> Handler[P, R]:
     names = (handler.name, *handler.aliases)
     for name in names:

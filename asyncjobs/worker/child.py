@@ -34,6 +34,9 @@ NOTE_SECONDS: Final = 0.5  # how often progress and log lines are stored
 ASK_SECONDS: Final = 5.0  # how often the time and the names of queues are asked for
 LAST_WORDS_SECONDS: Final = 0.3  # what handlers get to end by themselves, when all is given back
 LONGEST_PAUSE: Final = 5.0
+FALSE_ALARM_SECONDS: Final = 0.005
+FREE_ALARMS: Final = 3
+LONGEST_ALARM_PAUSE: Final = 0.25
 PARK_MS: Final = (5_000, 300_000)  # shortest and longest time until a handler that nobody knows is looked for again
 SUSPECT_PAUSES: Final = 2  # how many times as long as it was waited for, a suspect is let alone
 
@@ -63,6 +66,7 @@ class Child:
         self._is_in_doubt = False  # an answer was lost: the store may have leased jobs to us that we do not know of
         self._has_drained = False
         self._failures = 0
+        self._false_alarms = 0  # in a row: told that there is work, and given none
 
     def run(self) -> None:
         while not self._is_over():
@@ -129,6 +133,7 @@ class Child:
         if run.change is None:
             self._settled(Letter(Change(run.job, run.job), run), is_written=False)
         elif run.is_written:
+            self._engine.note_finished(1)
             self._settled(Letter(run.change, run), is_written=True)
         else:
             self._outbox.ended(run, run.change)
@@ -174,6 +179,7 @@ class Child:
             if not letters:
                 raise
             logger.warning("a batch was refused, and is now sent one by one: %s", error)
+            self._is_in_doubt = True  # the claim beside it may have been done
             self._send_one_by_one()
             return True
         self._outbox.delivered(len(letters))
@@ -206,6 +212,7 @@ class Child:
         self._table.write("has_drained", self._has_drained)
         self._failures = 0
         if jobs:
+            self._false_alarms = 0
             self._take(jobs)
 
     def _take(self, jobs: Iterable[Job]) -> None:
@@ -240,9 +247,20 @@ class Child:
                 return
             patience = self._patience()
             if limit:
-                self._store.wait(self._queues.names(), timeout=int(patience * 1000), wake=self._bell.fd)
+                self._wait_for_work(patience)
             else:
                 self._bell.wait(patience)
+
+    def _wait_for_work(self, patience: float) -> None:
+        began = time.monotonic()
+        self._store.wait(self._queues.names(), timeout=int(patience * 1000), wake=self._bell.fd)
+        if time.monotonic() - began > FALSE_ALARM_SECONDS:
+            self._false_alarms = 0
+            return
+        # Somebody may be about to change what is ready, so that it can be seen and not claimed.
+        self._false_alarms += 1
+        if self._false_alarms > FREE_ALARMS:
+            self._bell.wait(min(LONGEST_ALARM_PAUSE, FALSE_ALARM_SECONDS * 2.0**self._false_alarms))
 
     def _patience(self) -> float:
         if self._crew.is_waiting():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from asyncjobs.domain.job import Job
-from asyncjobs.registry import handlers
+from asyncjobs.registry import handlers, is_internal
 from asyncjobs.worker.context import Reason
 from asyncjobs.worker.options import WorkerOptions
 from asyncjobs.worker.pools import Ended, LoopPool, Pool, ThreadPool
@@ -26,16 +26,16 @@ class Crew:
     """
 
     def __init__(self, options: WorkerOptions, runner: Runner, ended: Ended) -> None:
-        kinds = {handler.is_async for handler in handlers()} or {False}
+        kinds = {handler.is_async for handler in handlers() if not is_internal(handler)} or {False}
         self._threads = ThreadPool(options.threads, runner, ended)
         self._loop = LoopPool(options.async_concurrency, runner, ended)
         self._pools: tuple[Pool, Pool] = (self._threads, self._loop)
-        self._is_mixed = len(kinds) > 1
-        self._async_share = sum(kinds) / len(kinds)  # of the jobs that come
+        self._async_share: float = sum(kinds) / len(kinds)  # of the jobs that come
         self._given: set[Run] = set()  # to the pools, and not come back: pools change beside us
         self._suspects: deque[Run] = deque()
         self._alone: Run | None = None
         self._next_probe = 0.0
+        self._is_burst = options.burst  # what others could run at once is theirs
 
     def wanted(self) -> int:
         """How many more jobs there is use for, if they are of the kinds that have come so far."""
@@ -47,7 +47,9 @@ class Crew:
         sync, coroutines = self._threads.wanted(), self._loop.wanted()
         if sync and coroutines:
             return int(min(sync / (1 - share), coroutines / share))
-        return self._probe(share if coroutines else 1 - share) if sync or coroutines else 0
+        if self._is_burst or not (sync or coroutines):
+            return 0
+        return self._probe(share if coroutines else 1 - share)
 
     def _probe(self, share: float) -> int:
         """One half of the crew being busy is not to keep the other waiting: takes one job, which may be of its kind.
@@ -69,8 +71,7 @@ class Crew:
         self._given.update(sync, coroutines)
         self._threads.put(sync)
         self._loop.put(coroutines)
-        if self._is_mixed:
-            self._learn(len(coroutines), len(sync))
+        self._learn(len(coroutines), len(sync))
         self.start_suspect()
 
     def start_suspect(self) -> None:
@@ -123,8 +124,10 @@ class Crew:
             run.context.ended_by = reason
 
     def _learn(self, coroutines: int, sync: int) -> None:
+        """Where no handler of one kind is known, its share is none, until one comes all the same."""
         total = coroutines + sync
-        if total:
+        surprises = coroutines if self._async_share == 0 else sync if self._async_share == 1 else total
+        if surprises:
             change = coroutines / total - self._async_share
             self._async_share = min(1 - _RARE, max(_RARE, self._async_share + min(1.0, _WEIGHT * total) * change))
 

@@ -57,7 +57,6 @@ class Beating(Duty):
         self._lease = options.lease
         self._staff = staff
         self._about = about
-        self._recorded: dict[str, float] = {}
 
     def perform(self) -> float:
         is_busy = False
@@ -70,7 +69,7 @@ class Beating(Duty):
 
     def _is_time(self, child: ChildProcess, held: Sequence[Held]) -> bool:
         """Jobs are looked after at every look, because somebody may want one canceled."""
-        is_silent = time.monotonic() - self._recorded.get(child.id, 0.0) > min(RECORD_SECONDS, self._lease / 3000)
+        is_silent = time.monotonic() - child.recorded_at > min(RECORD_SECONDS, self._lease / 3000)
         return is_silent or any(map(_is_old, held))
 
     def _beat(self, child: ChildProcess, held: Sequence[Held]) -> None:
@@ -78,7 +77,7 @@ class Beating(Duty):
         old = {job.id: job for job in by_version}  # of a job that was lost and claimed again, the later run
         versions = {job.id: job.version for job in old.values()}
         beat = self._store.beat(child.id, versions, lease=self._lease, about=self._text(child, held))
-        self._recorded[child.id] = time.monotonic()
+        child.recorded_at = time.monotonic()
         flagged = [child.table.flag(old[job_id], Flag.LOST) for job_id in beat.lost]
         flagged += [child.table.flag(job, Flag.LOST) for job in by_version if job is not old[job.id]]
         flagged += [child.table.flag(old[job_id], Flag.CANCEL) for job_id in beat.cancels]
@@ -112,8 +111,11 @@ class Rescuing(Duty):
         self._seldom = options.lease / 3000  # after half a lease without a look nobody is rescued for a whole one
 
     def perform(self) -> float:
-        for job in self._engine.rescue(limit=RESCUE_LIMIT, lease=self._lease):
+        rescued = self._engine.rescue(limit=RESCUE_LIMIT, lease=self._lease)
+        for job in rescued:
             news.rescued(job, handler_of(job))
+        if len(rescued) >= RESCUE_LIMIT // 2:
+            return 0.0  # there are more, or others are at it, too
         return min(self._seldom, random.uniform(0.5, 0.9)) if self._is_anything_running() else self._seldom
 
     def _is_anything_running(self) -> bool:
@@ -144,7 +146,7 @@ class Burying(Duty):
             self._next = child  # until it is settled: the store may fail
             self._settle(child)
             self._next = None
-        return float("inf")
+        return LOOK_SECONDS
 
     def _take(self) -> ChildProcess | None:
         try:
@@ -216,6 +218,7 @@ def about_worker(options: WorkerOptions, version: str) -> dict[str, Any]:
         "name": options.name,
         "host": socket.gethostname(),
         "supervisor": os.getpid(),
+        "since": time.time(),
         "version": version,
         "queues": list(options.queues),
         "threads": options.threads,

@@ -109,7 +109,7 @@ class HeldTable:
         """Tells the child of a job it held when the table was read; False when it holds it no more."""
         at = _FIRST + held.slot * _SLOT.size
         job_id, flags, version, *_ = _SLOT.unpack_from(self._memory, at)
-        if (job_id, version) != (held.id.encode(), held.version):
+        if (job_id.rstrip(b"\0"), version) != (held.id.encode(), held.version):
             return False
         self._memory[at + _FLAGS] = flags | flag
         return True
@@ -122,7 +122,7 @@ class HeldTable:
             at = _FIRST + slot * _SLOT.size
             if self._memory[at]:
                 job_id, *numbers = _SLOT.unpack_from(self._memory, at)
-                yield Held(slot, job_id.decode(errors="replace"), *numbers)
+                yield Held(slot, job_id.rstrip(b"\0").decode(errors="replace"), *numbers)
 
 
 _EMPTY: Final = bytes(_SLOT.size)

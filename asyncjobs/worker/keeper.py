@@ -10,7 +10,7 @@ from typing import Final
 
 from asyncjobs.errors import AsyncJobsError
 from asyncjobs.worker.duties import Duty
-from asyncjobs.worker.hygiene import let_go
+from asyncjobs.worker.hygiene import let_go, tidy
 from asyncjobs.worker.pipes import Bell
 
 logger = logging.getLogger("asyncjobs.worker")
@@ -49,7 +49,10 @@ class Keeper:
         self._may_go.clear()
         self._is_wanted.set()
         self._bell.ring()
-        return self._is_parked.wait(patience)
+        if self._is_parked.wait(patience):
+            return True
+        self.go_on()
+        return False
 
     def go_on(self) -> None:
         self._is_wanted.clear()
@@ -69,6 +72,7 @@ class Keeper:
             for duty in self._duties:
                 if time.monotonic() >= duty.due and not self._is_wanted.is_set():
                     self._perform(duty)
+            tidy()
             self._bell.wait(min(duty.due for duty in self._duties) - time.monotonic())
             self._bell.silence()
         let_go()
@@ -81,7 +85,7 @@ class Keeper:
         except AsyncJobsError as error:
             logger.warning("%s: %s", type(duty).__name__.lower(), error)
             pause = self._pause_after_failure(duty)
-        except Exception:  # without this thread every lease runs out
+        except BaseException:  # without this thread every lease runs out
             logger.exception("%s failed", type(duty).__name__.lower())
             pause = self._pause_after_failure(duty)
         duty.due = min(duty.due, time.monotonic() + pause)
@@ -97,3 +101,4 @@ class Keeper:
         let_go()
         self._is_parked.set()
         self._may_go.wait()
+        self._is_parked.clear()

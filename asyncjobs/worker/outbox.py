@@ -1,5 +1,6 @@
 """What a child has still to tell the store, kept until the store has it."""
 
+import logging
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -8,6 +9,8 @@ from asyncjobs.domain.job import Job, JobError
 from asyncjobs.errors import StoreError, StoreOutOfMemory, StoreUnavailable
 from asyncjobs.stores.base import Change, Entry, Store
 from asyncjobs.worker.runner import Run
+
+logger = logging.getLogger("asyncjobs.worker")
 
 ENTRIES_A_TURN: Final = 500  # each line of a log costs the server a command
 
@@ -60,6 +63,9 @@ def sent_alone(store: Store, letter: Letter, *, now: int) -> tuple[Letter, bool]
     try:
         return letter, _is_written(store, letter)
     except _Refused as refusal:
+        if not letter.is_end:  # a line of a log is no reason to fail
+            logger.warning("a note was refused: %s", refusal.error, extra={"job_id": letter.run.job.id})
+            return letter, True
         message = f"its end could not be stored: {refusal.error.message}"[:1_000]
         why = JobError(code=refusal.error.code, message=message)
     old = letter.change.old

@@ -1,6 +1,7 @@
 """A bell between threads and processes that wait for it."""
 
 import os
+import weakref
 from contextlib import suppress
 
 from asyncjobs.stores.waking import readable
@@ -13,6 +14,7 @@ class Bell:
         self.fd, self._end = os.pipe()
         os.set_blocking(self.fd, False)
         os.set_blocking(self._end, False)
+        weakref.finalize(self, _close, self.fd, self._end)  # not sooner: another thread may be about to ring
 
     def ring(self) -> None:
         with suppress(BlockingIOError):  # it rings already
@@ -34,6 +36,7 @@ class Bell:
         """For `signal.set_wakeup_fd`."""
         return self._end
 
-    def close(self) -> None:
-        os.close(self.fd)
-        os.close(self._end)
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,6 +1,7 @@
 """Where handlers run: sync ones on threads, async ones on one event loop."""
 
 import asyncio
+import logging
 import queue
 import threading
 import time
@@ -16,6 +17,8 @@ from asyncjobs.worker.context import Reason
 from asyncjobs.worker.hygiene import tidy
 from asyncjobs.worker.pace import AHEAD_SECONDS, Pace
 from asyncjobs.worker.runner import Run, Runner
+
+logger = logging.getLogger("asyncjobs.worker")
 
 TIDY_SECONDS: Final = 1.0
 
@@ -97,7 +100,10 @@ class ThreadPool(Pool):
         while True:
             run = running[place] = take()
             tidy()
-            pristine.copy().run(run_one, run)
+            try:
+                pristine.copy().run(run_one, run)
+            except BaseException:  # a defect of ours: without its end, the job would be held for ever
+                logger.exception("%s ended without an end", run.job.name, extra={"job_id": run.job.id})
             tidy()
             self._pace.ran(run.seconds)
             running[place] = None
@@ -115,6 +121,7 @@ class LoopPool(Pool):
         self._tidied_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
         self._is_started = False
+        self._is_over = False
 
     def put(self, runs: Iterable[Run]) -> None:
         self._waiting.extend(runs)
@@ -126,7 +133,20 @@ class LoopPool(Pool):
         """A worker without async handlers has no such thread."""
         if not self._is_started:
             self._is_started = True
-            threading.Thread(target=self._loop.run_forever, daemon=True, name="asyncjobs-loop").start()
+            threading.Thread(target=self._turn, daemon=True, name="asyncjobs-loop").start()
+
+    def stop(self) -> None:
+        """Ends the loop, for those whose process goes on."""
+        self._is_over = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _turn(self) -> None:
+        """`SystemExit` in a task that a handler has started leaves the loop, and so does who stops it."""
+        while not self._is_over:
+            try:
+                self._loop.run_forever()
+            except BaseException:
+                logger.exception("a handler has stopped the event loop, which goes on")
 
     def take_back(self) -> list[Run]:
         taken: list[Run] = []

@@ -40,6 +40,7 @@ class ChildProcess:
         self.verdicts: dict[str, Verdict] = {}  # by job id: why the supervisor killed this process
         self.canceled_at: dict[tuple[str, int], int] = {}  # by id and version, when it was first seen so
         self.started_at = time.monotonic()
+        self.recorded_at = 0.0  # when the store was last told of it
         self.leave_at: float | None = None  # when it is to hand back what is left
         self.kill_at: float | None = None
 

@@ -54,27 +54,36 @@ class Supervisor:
         about = about_worker(options, version)
         self._burying = Burying(engine, options, about)
         self._keeper = Keeper(self._duties(about), lease=options.lease)
+        self._keepers = (self._keeper, *self._checkers())
 
     def run(self) -> bool:
         """Returns when all is over; True if the worker is to start again with new code."""
         with self._signals():
             self._staff()
-            self._keeper.start()
+            for keeper in self._keepers:
+                keeper.start()
             tell(signals.worker_started, None, worker=self._options.name)
             while self._goes_on():
                 self._bell.wait(self._next_look - time.monotonic())
                 self._bell.silence()
             self._close()
-        return self._must_reload
+        return self._must_reload and not self._endings
 
     def _duties(self, about: Mapping[str, Any]) -> list[Duty]:
         duties: list[Duty] = [self._burying, Beating(self._engine, self._options, lambda: self._children, about)]
         if self._options.is_housekeeping:
             duties.append(Rescuing(self._engine, self._options))
-        # What commits with its job cannot come to disagree with it.
-        if self._options.is_housekeeping and self._options.check_every and not self._engine.store.transactional:
-            duties.append(Checking(self._engine, self._options.check_every))
         return duties
+
+    def _checkers(self) -> list[Keeper]:
+        """A check of a million jobs takes longer than a lease, so it has a thread of its own.
+
+        What commits with its job cannot come to disagree with it, and is not checked.
+        """
+        period = self._options.check_every
+        if not self._options.is_housekeeping or period is None or self._engine.store.transactional:
+            return []
+        return [Keeper([Checking(self._engine, period)], lease=self._options.lease)]
 
     def _goes_on(self) -> bool:
         """Looks at everything, and whether there is anything left to wait for."""
@@ -89,7 +98,8 @@ class Supervisor:
         return bool(self._children) or not self._is_ending
 
     def _heed_signals(self) -> None:
-        if self._endings and not self._is_ending:
+        if self._endings and (not self._is_ending or self._must_reload):
+            self._must_reload = False
             self._end(self._options.grace / 1000)
         elif self._endings > 1:
             for child in self._children:
@@ -115,7 +125,8 @@ class Supervisor:
             child.order(Order.LEAVE)
         if child.kill_at is not None and now >= child.kill_at:
             child.kill()
-        self._look_by(*filter(None, (child.leave_at, child.kill_at)))
+            self._look_by(now + PARK_SECONDS)
+        self._look_by(*(moment for moment in (child.leave_at, child.kill_at) if moment is not None and moment > now))
 
     def _judge(self, child: ChildProcess) -> None:
         """Kills a child one of whose jobs is past its time, and retires one that has grown too big."""
@@ -178,12 +189,25 @@ class Supervisor:
         if missing < 1 or not self._may_start():
             return
         self._look_by(max(self._not_before, time.monotonic() + PARK_SECONDS))
-        if time.monotonic() < self._not_before or not self._keeper.park(patience=PARK_SECONDS):
+        if time.monotonic() < self._not_before or not self._park():
             return
-        let_go()
-        for _ in range(missing):
-            self._children = (*self._children, self._start())
-        self._keeper.go_on()
+        try:
+            let_go()
+            for _ in range(missing):
+                self._children = (*self._children, self._start())
+        except OSError as error:  # of processes, memory or descriptors there are no more at the moment
+            logger.error("no child can be started now: %s", error)
+            self._not_before = time.monotonic() + LONGEST_PAUSE
+        finally:
+            self._go_on()
+
+    def _park(self) -> bool:
+        return all(keeper.park(patience=PARK_SECONDS) for keeper in self._keepers) or self._go_on()
+
+    def _go_on(self) -> bool:
+        for keeper in self._keepers:
+            keeper.go_on()
+        return False
 
     def _may_start(self) -> bool:
         """In a burst, not before the jobs of the dead are back in their queues."""
@@ -216,10 +240,11 @@ class Supervisor:
         self._look_by(time.monotonic() + LOOK_SECONDS)
 
     def _close(self) -> None:
-        end = time.monotonic() + BURY_SECONDS
-        while not self._burying.is_done and time.monotonic() < end:
+        end = time.monotonic() + 2 * BURY_SECONDS
+        while not self._burying.is_done and time.monotonic() < end - BURY_SECONDS:
             self._bell.wait(0.01)
-        self._keeper.stop(patience=BURY_SECONDS)
+        for keeper in self._keepers:
+            keeper.stop(patience=max(0.0, end - time.monotonic()))
         tell(signals.worker_stopped, None, worker=self._options.name)
 
     @contextmanager

@@ -38,6 +38,17 @@ async def says_async(word: str) -> str:
 
 
 @job
+async def quits_beside(word: str) -> str:
+    """Starts a task that wants the process to end."""
+
+    async def quits() -> None:
+        raise SystemExit(word)
+
+    asyncio.get_running_loop().create_task(quits())
+    return word
+
+
+@job
 def stops(gate: str) -> str:
     """Stands at the gate, and ends early if it is to end."""
     ran.append(gate)

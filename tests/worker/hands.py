@@ -109,7 +109,7 @@ def end_loop(pool: Any) -> None:
     """In production, the process ends with its loop."""
     until(lambda: not pool.running(), seconds=PATIENCE)
     if pool._is_started:
-        pool._loop.call_soon_threadsafe(pool._loop.stop)
+        pool.stop()
         until(lambda: not pool._loop.is_running(), seconds=PATIENCE)
     pool._loop.close()
 

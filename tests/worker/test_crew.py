@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,12 @@ THREADS, COROUTINES = 2, 3
 class Deck:
     """A crew, and the runs that have ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
         self.ended: list[Run] = []
         self.store = MemoryStore()
         runner = Runner(self.store, Conf(), now=self.store.now, new_context=lambda run: JobContext(run.job))
-        options = WorkerOptions(threads=THREADS, async_concurrency=COROUTINES)
-        self.crew = Crew(options, runner, self.ended.append)
+        chosen = WorkerOptions(threads=THREADS, async_concurrency=COROUTINES, **options)
+        self.crew = Crew(chosen, runner, self.ended.append)
 
     def put(self, handler: Handler, gate: str, *, crashes: int = 0) -> Run:
         """Has the handler stand at this gate."""
@@ -143,3 +144,20 @@ def test_a_run_can_be_ended_from_outside(deck: Deck, handler: Handler) -> None:
     until(lambda: run in deck.ended)
     assert run.change is not None
     assert run.change.new.attempt == 0
+
+
+def test_who_leaves_the_loop_does_not_stop_it(deck: Deck) -> None:
+    deck.put(acts.quits_beside, "any")
+    until(lambda: deck.ended)
+    later = deck.put(acts.says_async, "later")
+    until(lambda: later in deck.ended)
+    assert acts.ran[-1] == "later"
+
+
+def test_a_burst_takes_nothing_that_others_could_run_at_once() -> None:
+    acts.gates.clear()
+    deck = Deck(burst=True)
+    busy(deck, acts.stops, THREADS)
+    assert [deck.crew.wanted() for _ in range(3)] == [0, 0, 0]
+    acts.gates["busy"].is_open.set()
+    end_loop(deck.crew._loop)

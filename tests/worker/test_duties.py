@@ -36,7 +36,6 @@ def child() -> Iterator[ChildProcess]:
     """A child before its fork."""
     child = ChildProcess(8)
     yield child
-    child.bell.close()
 
 
 def hold(engine: Engine, child: ChildProcess, slot: int, *, age: int = 10 * YOUNG_MS) -> Job:

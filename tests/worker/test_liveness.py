@@ -1,6 +1,7 @@
 """Whether the workers of this machine take jobs, by what they said of themselves."""
 
 import json
+import os
 import socket
 from typing import Any
 
@@ -19,7 +20,8 @@ def engine(clock: Clock) -> Engine:
 
 
 def tell(engine: Engine, worker: str = "w", **facts: Any) -> None:
-    about = {"host": socket.gethostname(), "name": "a", "pid": 7, "state": "working", "running": 0, "claimed_ago": 0}
+    mine = {"host": socket.gethostname(), "supervisor": os.getpid(), "since": 1.0, "name": "a"}
+    about = mine | {"pid": 7, "state": "working", "running": 0, "claimed_ago": 0}
     engine.store.beat(worker, {}, lease=1_000, about=json.dumps({**about, **facts}))
 
 
@@ -76,3 +78,14 @@ def test_one_silent_child_among_many_is_found(engine: Engine, clock: Clock) -> N
     tell(engine, "w2", pid=2)
     [complaint] = complaints(engine, name=None)
     assert "process 1 " in complaint
+
+
+def test_what_was_killed_is_no_reason_to_complain(engine: Engine, clock: Clock) -> None:
+    tell(engine, "killed", supervisor=GONE)
+    tell(engine, "replaced", since=0.5)
+    clock.advance(LONGEST_SILENCE_MS + 1)
+    tell(engine, "alive")
+    assert complaints(engine, name=None) == []
+
+
+GONE = 2**22 + 1  # no process has such a number

@@ -20,7 +20,7 @@ from asyncjobs.current import get_engine
 from asyncjobs.embedded import embedded_valkey
 from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError, InvalidJob
-from asyncjobs.registry import handlers
+from asyncjobs.registry import handlers, is_internal
 from asyncjobs.stores.memory import MemoryStore
 from asyncjobs.worker.liveness import complaints
 from asyncjobs.worker.options import EVERY_QUEUE, WorkerOptions
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
 
 def _banner(engine: Engine, options: WorkerOptions) -> Iterator[str]:
-    names = [handler.name for handler in handlers() if not handler.name.startswith("asyncjobs.")]
+    names = [handler.name for handler in handlers() if not is_internal(handler)]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     without = f", but {', '.join(options.exclude)}" if options.exclude else ""
     yield f"asyncjobs {_version()} · {options.name}"
