@@ -4,12 +4,12 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final, NamedTuple, Self
 
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import JobStatus
@@ -79,7 +79,7 @@ class Benchmark:
 
     def __exit__(self, *error: object) -> None:
         if error[0] is not None:
-            connections.close_all()  # a signal may have left one in a transaction that Django does not know of
+            _forget_connections()
         self.clear()
 
     def rivals(self) -> list[str]:
@@ -162,6 +162,7 @@ class Benchmark:
     def _watch(self, name: str, count: int, *flags: str) -> Iterator[tuple[float, int]]:
         """When how many jobs were done, until all are."""
         done, since = 0, time.monotonic()
+        yield since, done
         with self._worker("--burst", *flags) as worker:
             while done < count:
                 before, done = done, self._count(JobStatus.COMPLETED)
@@ -211,6 +212,14 @@ def steady_rate(looks: Sequence[tuple[float, int]], count: int) -> float:
     start_at, before = next((look for look in reversed(looks) if look[1] <= first), looks[0])
     end_at, after = next(look for look in looks if look[1] >= last)
     return (after - before) / (end_at - start_at)
+
+
+def _forget_connections() -> None:
+    """A signal may have left one in the midst of a transaction, from which Django would not get out again."""
+    for connection in connections.all(initialized_only=True):
+        with suppress(DatabaseError):
+            connection.close()
+        del connections[connection.alias]
 
 
 def _name_if_it_takes_all(about: str) -> str:

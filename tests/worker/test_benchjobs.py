@@ -123,7 +123,7 @@ def test_workers_that_take_part_are_named(world: World) -> None:
     until(world.store.workers)
     with benchjobs(world, "--json", "--jobs=10", "--samples=1") as running:
         _, err = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0
+    assert running.returncode == 0, err
     assert "Worker everything serves every queue, and takes part." in err.splitlines()
 
 
