@@ -1,7 +1,9 @@
 """A child: claims jobs, has them run, and settles what became of them, all in one round trip a turn."""
 
 import logging
+import os
 import random
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -53,6 +55,7 @@ class Child:
         self._worker = worker
         self._table = table
         self._bell = bell
+        self._parent = os.getppid()
         self._clock = Clock()
         self._inbox = Inbox(table, self._clock, bell=bell, supervisor=supervisor)
         self._queues = Queues(options.queues, options.exclude)
@@ -109,6 +112,8 @@ class Child:
     def _ask(self) -> None:
         if time.monotonic() < self._next_ask:
             return
+        if os.getppid() != self._parent:
+            sys.exit("the supervisor is gone, and nobody extends leases")
         self._clock.ask(self._store)
         if self._queues.is_open:
             known = {counts.queue for counts in self._engine.counts()}

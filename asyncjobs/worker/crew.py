@@ -12,7 +12,7 @@ from asyncjobs.worker.options import WorkerOptions
 from asyncjobs.worker.pools import Ended, LoopPool, Pool, ThreadPool
 from asyncjobs.worker.runner import Run, Runner
 
-PATIENCE_MS: Final = (1_000, 20_000)
+PATIENCE_MS: Final = (1_000, 300_000)
 _WEIGHT: Final = 0.05  # of one job in the share of async ones
 _LIKELY: Final = 0.1  # a share of jobs worth looking for one by one
 _PROBE_SECONDS: Final = 1.0  # between two looks for rarer ones

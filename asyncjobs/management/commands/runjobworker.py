@@ -4,10 +4,12 @@ import logging
 import os
 import socket
 import sys
+import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -109,10 +111,19 @@ def _engine(*, dev_redis: bool) -> Iterator[Engine]:
 def _provide_server(stack: ExitStack, port: int) -> None:
     try:
         if not _is_taken(port):
-            stack.enter_context(embedded_valkey(port=port))
+            stack.enter_context(embedded_valkey(_home_of_server(port), port=port))
         get_engine().store.now()
     except AsyncJobsError as error:
         raise CommandError(f"No server for --dev-redis on port {port}: {error.message}") from error
+
+
+def _home_of_server(port: int) -> Path:
+    """Where its jobs are kept, so that they are there again when the worker has started again with new code."""
+    home = Path(tempfile.gettempdir()) / f"asyncjobs-dev-{os.getuid()}-{port}"
+    home.mkdir(mode=0o700, exist_ok=True)
+    if home.stat().st_uid != os.getuid():
+        raise CommandError(f"{home} belongs to somebody else.")
+    return home
 
 
 def _is_taken(port: int) -> bool:
