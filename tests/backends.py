@@ -85,6 +85,19 @@ def create_database(alias: str, cleanup: ExitStack) -> None:
     name = connections[alias].settings_dict["NAME"]
     creation.create_test_db(verbosity=0, autoclobber=True)
     cleanup.callback(creation.destroy_test_db, name, verbosity=0)
+    if connections[alias].vendor == "postgresql":
+        cleanup.callback(_end_other_sessions, alias)
+
+
+def _end_other_sessions(alias: str) -> None:
+    """Those of threads that outlive their test: a child's end with its process, and here that is the test's own."""
+    from django.db import connections
+
+    with connections[alias].cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def _fake_client(cleanup: ExitStack) -> Any:
