@@ -84,20 +84,21 @@ def create_database(alias: str, cleanup: ExitStack) -> None:
     creation = connections[alias].creation
     name = connections[alias].settings_dict["NAME"]
     creation.create_test_db(verbosity=0, autoclobber=True)
-    cleanup.callback(creation.destroy_test_db, name, verbosity=0)
     if connections[alias].vendor == "postgresql":
-        cleanup.callback(_end_other_sessions, alias)
+        cleanup.callback(_drop, alias)
+    else:
+        cleanup.callback(creation.destroy_test_db, name, verbosity=0)
 
 
-def _end_other_sessions(alias: str) -> None:
-    """Those of threads that outlive their test: a child's end with its process, and here that is the test's own."""
+def _drop(alias: str) -> None:
+    """With the sessions of threads that outlive their test, because the process they would end with goes on."""
     from django.db import connections
 
-    with connections[alias].cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    connection = connections[alias]
+    name = connection.settings_dict["NAME"]
+    connection.close()
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _fake_client(cleanup: ExitStack) -> Any:

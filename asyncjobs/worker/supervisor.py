@@ -78,6 +78,8 @@ class Supervisor:
     def _checkers(self) -> list[Keeper]:
         """A check of a million jobs takes longer than a lease, so it has a thread of its own.
 
+        That one does not stand still for a fork: it talks to Redis alone, whose client knows of forks.
+
         What commits with its job cannot come to disagree with it, and is not checked.
         """
         period = self._options.check_every
@@ -189,7 +191,7 @@ class Supervisor:
         if missing < 1 or not self._may_start():
             return
         self._look_by(max(self._not_before, time.monotonic() + PARK_SECONDS))
-        if time.monotonic() < self._not_before or not self._park():
+        if time.monotonic() < self._not_before or not self._keeper.park(patience=PARK_SECONDS):
             return
         try:
             let_go()
@@ -199,15 +201,7 @@ class Supervisor:
             logger.error("no child can be started now: %s", error)
             self._not_before = time.monotonic() + LONGEST_PAUSE
         finally:
-            self._go_on()
-
-    def _park(self) -> bool:
-        return all(keeper.park(patience=PARK_SECONDS) for keeper in self._keepers) or self._go_on()
-
-    def _go_on(self) -> bool:
-        for keeper in self._keepers:
-            keeper.go_on()
-        return False
+            self._keeper.go_on()
 
     def _may_start(self) -> bool:
         """In a burst, not before the jobs of the dead are back in their queues."""

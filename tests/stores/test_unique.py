@@ -205,3 +205,9 @@ def test_a_repeated_add_takes_no_key_from_anybody(scene: Scene) -> None:
     assert scene.store.add([again]) == [first]
     scene.clock.advance(-60)
     assert scene.store.add([scene.job(unique_key="k")]) == [first]
+
+
+def test_of_twins_in_one_call_the_first_is_stored(scene: Scene) -> None:
+    jobs = [scene.job(queue=queue, unique_key="k") for queue in ("b", "a", "b")]
+    before = scene.job(queue="b")
+    assert scene.store.add([before, *jobs[1:], jobs[0]]) == [before, jobs[1], jobs[1], jobs[1]]

@@ -4,7 +4,7 @@ thousand alike costs little more than its ids and payloads. `lua/group.lua` read
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import compress
+from itertools import compress, groupby
 from operator import attrgetter, is_not, itemgetter, ne
 from typing import Any, Final, NamedTuple
 
@@ -45,16 +45,37 @@ class _Kind(NamedTuple):
 
 def new_jobs(jobs: Sequence[Job]) -> Batch:
     """The arguments of `add`."""
-    groups: dict[Any, list[int]] = {}
-    for position, job in enumerate(jobs):
-        own = _own_of(job)
-        shape = () if own == _NO_OWN else tuple([value is not None for value in own])
-        groups.setdefault((_shared_of(job), shape, _stamps_of(job)), []).append(position)
+    group = _in_order if _has_twins(jobs) else _together
     batch = Batch([], [])
-    for (shared, shape, _), positions in groups.items():
+    for (shared, shape, _), positions in group(map(_alike, jobs)):
         batch.args.extend(_new_group([jobs[position] for position in positions], _kind(shared, shape)))
         batch.rows.extend(positions)
     return batch
+
+
+def _alike(job: Job) -> Any:
+    """Jobs for which this is equal can travel as one group."""
+    own = _own_of(job)
+    shape = () if own == _NO_OWN else tuple([value is not None for value in own])
+    return _shared_of(job), shape, _stamps_of(job)
+
+
+def _has_twins(jobs: Sequence[Job]) -> bool:
+    keys = [job.unique_key for job in jobs if job.unique_key is not None]
+    return len(set(keys)) < len(keys)
+
+
+def _together(alike: Iterable[Any]) -> Iterable[tuple[Any, list[int]]]:
+    groups: dict[Any, list[int]] = {}
+    for position, key in enumerate(alike):
+        groups.setdefault(key, []).append(position)
+    return groups.items()
+
+
+def _in_order(alike: Iterable[Any]) -> Iterator[tuple[Any, list[int]]]:
+    """Only neighbors: of twins in one call, the first one is stored."""
+    for key, neighbors in groupby(enumerate(alike), key=itemgetter(1)):
+        yield key, [position for position, _ in neighbors]
 
 
 @lru_cache(maxsize=1024)
