@@ -208,6 +208,5 @@ def test_a_repeated_add_takes_no_key_from_anybody(scene: Scene) -> None:
 
 
 def test_of_twins_in_one_call_the_first_is_stored(scene: Scene) -> None:
-    jobs = [scene.job(queue=queue, unique_key="k") for queue in ("b", "a", "b")]
-    before = scene.job(queue="b")
-    assert scene.store.add([before, *jobs[1:], jobs[0]]) == [before, jobs[1], jobs[1], jobs[1]]
+    other, first, second = (scene.job(queue=q, unique_key=key) for q, key in (("b", "other"), ("a", "k"), ("b", "k")))
+    assert scene.store.add([other, first, second]) == [other, first, first]
