@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from collections import defaultdict
 
 from asyncjobs import job, job_context, retry
 
@@ -21,7 +20,14 @@ class Gate:
         assert self.begun.acquire(timeout=PATIENCE), "no run came to the gate"
 
 
-gates: defaultdict[str, Gate] = defaultdict(Gate)
+class Gates(dict[str, Gate]):
+    """Made when first asked for; of two threads that ask at once, both get the same."""
+
+    def __missing__(self, name: str) -> Gate:
+        return self.setdefault(name, Gate())
+
+
+gates = Gates()
 ran: list[str] = []  # the words of runs, in the order they began
 
 
