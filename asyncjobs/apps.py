@@ -1,6 +1,6 @@
 """The Django app."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.utils.module_loading import autodiscover_modules
 
 
@@ -11,5 +11,11 @@ class AsyncJobsConfig(AppConfig):
 
     def ready(self) -> None:
         from asyncjobs import checks  # noqa: F401 - registers the checks, which need the apps
+        from asyncjobs.api.webhooks.ringing import follow_settings
+        from asyncjobs.dashboard.operations import starting  # noqa: F401 - registers the handler of operations
+
+        if apps.is_installed("drf_spectacular"):
+            from asyncjobs.api import openapi  # noqa: F401 - registers the description of the API
 
         autodiscover_modules("jobs")
+        follow_settings()

@@ -1,16 +1,17 @@
 """How fast jobs are submitted and run here: by workers of their own, in a queue of their own, on any store."""
 
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final, NamedTuple, Self
 
 from django.db import DatabaseError, connections
 
+from asyncjobs.about import read_about
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.engine import Engine
@@ -66,7 +67,8 @@ class Benchmark:
     def __init__(
         self, *, environment: Mapping[str, str] | None = None, report: Report = lambda name, done: None
     ) -> None:
-        self._engine: Engine = get_engine()
+        engine = get_engine()
+        self._engine = Engine(engine.store, replace(engine.conf, trash=0))  # of so many jobs, none is to be kept
         self._environment = environment or site_environment()
         self._report = report
 
@@ -223,10 +225,7 @@ def _forget_connections() -> None:
 
 
 def _name_if_it_takes_all(about: str) -> str:
-    try:
-        said = dict(json.loads(about))
-    except (ValueError, TypeError):
-        return ""
+    said = read_about(about)
     takes = any(fnmatchcase(BENCH_QUEUE, str(pattern)) for pattern in said.get("queues", ()))
     return str(said.get("name", "")) if takes and said.get("state") != "ended" else ""
 

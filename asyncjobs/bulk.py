@@ -58,12 +58,13 @@ def _batches(store: Store, query: Query, statuses: Sequence[JobStatus]) -> Itera
     end = end if query.created_to is None else min(end, query.created_to)
     frozen = replace(query, created_to=end, after="", limit=BATCH, oldest_first=False)
     for status in statuses:
-        follow = _running if status == JobStatus.IN_PROGRESS else _standing
-        yield from follow(store, replace(frozen, status=status))
+        wanted = replace(frozen, status=status)
+        moves = status == JobStatus.IN_PROGRESS and wanted.goes_by_score
+        yield from running(store, wanted) if moves else _standing(store, wanted)
 
 
 def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
-    """Largest score first: what leaves and comes back comes back behind the cursor, so this ends."""
+    """Largest first: what leaves and comes back comes back behind the cursor, or where it was, so this ends."""
     while True:
         page = store.find(query)
         if page.jobs:
@@ -73,7 +74,7 @@ def _standing(store: Store, query: Query) -> Iterator[Sequence[Job]]:
         query = replace(query, after=page.next)
 
 
-def _running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
+def running(store: Store, query: Query) -> Iterator[Sequence[Job]]:
     """Every heartbeat moves jobs on, to be met again: this ends when as many as run passed by with no new one.
 
     A page that is not the last one has MAX_PAGE jobs, or was looked for among as many that did not match.

@@ -3,11 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from asyncjobs.conf import READERS, SETTING, STORES, BadSetting, given_settings, guess, read
+from asyncjobs.api.signatures import takes_models
+from asyncjobs.api.webhooks.delivering import longest_ms
+from asyncjobs.conf import OUTCOMES, READERS, SETTING, STORES, get_conf, given_settings, read
+from asyncjobs.reading import DAY_MS, BadSetting, guess
 from asyncjobs.registry import handlers
 from asyncjobs.stores.base import Store
 
@@ -33,6 +38,57 @@ def check_handlers(**kwargs: Any) -> list[CheckMessage]:
     if getattr(store, "transactional", True):
         return []
     return [_not_atomic(handler.name) for handler in handlers() if handler.atomic]
+
+
+@register(TAG)
+def check_webhooks(**kwargs: Any) -> list[CheckMessage]:
+    """Whether finished jobs are kept for as long as receivers are tried."""
+    try:
+        conf = get_conf()
+    except ImproperlyConfigured:
+        return []
+    if not conf.api.webhooks.hosts:
+        return []
+    kept = {outcome: conf.retention[status] for outcome, status in OUTCOMES.items()}
+    return [_too_short(outcome) for outcome, age in kept.items() if age is not None and age < longest_ms()]
+
+
+@register(TAG)
+def check_offers(**kwargs: Any) -> list[CheckMessage]:
+    """Whether clients would have to name rows of the database."""
+    offered = [handler for handler in handlers() if handler.exposure is not None and not handler.exposure.serializer]
+    return [_names_rows(handler.name) for handler in offered if takes_models(handler)]
+
+
+@register(TAG)
+def check_dashboard(**kwargs: Any) -> list[CheckMessage]:
+    """Whether the dashboard that the admin shows can keep itself fresh."""
+    if not apps.is_installed("django.contrib.admin") or apps.is_installed("django_htmx"):
+        return []
+    return [
+        Warning(
+            "the pages of the dashboard do not keep themselves fresh, because htmx is missing.",
+            hint='Add "django_htmx" to INSTALLED_APPS.',
+            id="asyncjobs.W004",
+        )
+    ]
+
+
+def _names_rows(name: str) -> CheckMessage:
+    return Warning(
+        f"the job {name!r} takes an instance of a model, which clients of the API cannot give.",
+        hint="Give it a serializer, with a field whose queryset has what its client may name.",
+        id="asyncjobs.W003",
+    )
+
+
+def _too_short(outcome: str) -> CheckMessage:
+    days = -(-longest_ms() // DAY_MS)
+    return Warning(
+        f"{SETTING}['RETENTION'][{outcome!r}] is shorter than a webhook is tried for, which may take {days} days.",
+        hint="Keep these jobs longer: a receiver is not told of one that was removed.",
+        id="asyncjobs.W002",
+    )
 
 
 def _not_atomic(name: str) -> CheckMessage:

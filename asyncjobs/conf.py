@@ -1,8 +1,7 @@
 """The settings: `ASYNCJOBS`, read here and nowhere else."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final, cast
 
@@ -12,8 +11,11 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
 from asyncjobs import rules
+from asyncjobs.conf_api import ApiConf, api
+from asyncjobs.conf_dashboard import DashboardConf, dashboard
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.errors import InvalidJob
+from asyncjobs.reading import DAY_MS, SECOND_MS, BadSetting, guess, known, mapping, period, positive, span
 from asyncjobs.stores.base import Store
 from asyncjobs.times import duration_ms
 
@@ -29,8 +31,6 @@ OUTCOMES: Final = {
     "failed": JobStatus.FAILED,
     "canceled": JobStatus.CANCELED,
 }
-SECOND_MS: Final = 1_000
-DAY_MS: Final = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,13 @@ class Conf:
             JobStatus.CANCELED: 7 * DAY_MS,
         }
     )
+    trash: int = DAY_MS  # how long a deleted job rests there; 0: not at all
     max_payload: int = 64 * 1024
     max_result: int = 64 * 1024
     lease: int = 30_000
     check_every: int | None = 900_000
+    api: ApiConf = field(default_factory=ApiConf)
+    dashboard: DashboardConf = field(default_factory=DashboardConf)
 
     def limits(self, names: set[str]) -> dict[str, int]:
         """The depth limits of these queues, those that have one."""
@@ -63,15 +66,6 @@ class Conf:
         return cast(Store, made)
 
 
-class BadSetting(Exception):
-    """A setting that cannot be used: what is wrong with it, and what would be right."""
-
-    def __init__(self, message: str, *, hint: str | None = None, code: str = "E003") -> None:
-        super().__init__(message)
-        self.hint = hint
-        self.code = code
-
-
 def _store(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise BadSetting(f"{value!r:.80} names no store", hint=_STORE_HINT, code="E004")
@@ -81,7 +75,7 @@ def _store(value: object) -> str:
 
 
 def _options(value: object) -> Mapping[str, Any]:
-    return _mapping(value)
+    return mapping(value)
 
 
 def _database(value: object) -> str:
@@ -91,8 +85,8 @@ def _database(value: object) -> str:
 
 
 def _queues(value: object) -> Mapping[str, int]:
-    limits = ((_queue_name(name), _known(options, ("limit",), name)) for name, options in _mapping(value).items())
-    return {name: _positive(options["limit"]) for name, options in limits if options.get("limit") is not None}
+    limits = ((_queue_name(name), known(options, ("limit",), name)) for name, options in mapping(value).items())
+    return {name: positive(options["limit"]) for name, options in limits if options.get("limit") is not None}
 
 
 def _queue_name(name: str) -> str:
@@ -103,54 +97,22 @@ def _queue_name(name: str) -> str:
 
 
 def _retention(value: object) -> Mapping[JobStatus, int | None]:
-    chosen = _known(value, OUTCOMES, "RETENTION")
-    return {**Conf().retention, **{OUTCOMES[outcome]: _age(age) for outcome, age in chosen.items()}}
+    chosen = known(value, OUTCOMES, "RETENTION")
+    return {**Conf().retention, **{OUTCOMES[outcome]: span(age) for outcome, age in chosen.items()}}
 
 
-def _age(age: Any) -> int | None:
+def _trash(value: Any) -> int:
     try:
-        return None if age is None else duration_ms(age)
+        return duration_ms(value)
     except InvalidJob as error:
-        raise BadSetting(error.message, hint="None keeps these jobs for ever.") from None
-
-
-def _positive(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BadSetting(f"{value!r:.80} is no size", hint="Give a whole number above zero.")
-    return value
-
-
-def _period(value: Any) -> int | None:
-    period = _age(value)
-    if period is not None and period < SECOND_MS:
-        raise BadSetting(f"{value!r:.80} is too often", hint="Give a second or more, or None for never.")
-    return period
+        raise BadSetting(error.message, hint="0 deletes at once.") from None
 
 
 def _lease(value: Any) -> int:
-    lease = _age(value)
+    lease = span(value)
     if lease is None or not SECOND_MS <= lease <= DAY_MS:
         raise BadSetting(f"{value!r:.80} is no length of a lease", hint="Give one second to a day.")
     return lease
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise BadSetting(f"{value!r:.80} is no dict of options", hint="Give a dict whose keys are texts.")
-    return value
-
-
-def _known(value: object, names: Iterable[str], where: str) -> Mapping[str, Any]:
-    given = _mapping(value)
-    for name in given.keys() - set(names):
-        raise BadSetting(f"{where!r} has no option {name!r:.80}", hint=guess(name, names), code="E002")
-    return given
-
-
-def guess(name: str, names: Iterable[str]) -> str:
-    """What was probably meant, and else what there is."""
-    close = get_close_matches(name, list(names), n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(sorted(names))}."
 
 
 _STORE_HINT: Final = f"Give {', '.join(map(repr, STORES))} or the dotted path of a store class."
@@ -161,10 +123,13 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "DATABASE": _database,
     "QUEUES": _queues,
     "RETENTION": _retention,
-    "MAX_PAYLOAD": _positive,
-    "MAX_RESULT": _positive,
+    "TRASH": _trash,
+    "MAX_PAYLOAD": positive,
+    "MAX_RESULT": positive,
     "LEASE": _lease,
-    "CHECK_EVERY": _period,
+    "CHECK_EVERY": period,
+    "API": api,
+    "DASHBOARD": dashboard,
 }
 
 

@@ -14,7 +14,7 @@ from asyncjobs.errors import InvalidTransition, JobNotFound, LeaseLost, WrongSta
 from asyncjobs.outcome import attempt_entry
 from asyncjobs.stores.base import Change, Entry, Finding, Page, Pause, Query, QueueCounts
 from asyncjobs.times import Duration, due_ms
-from asyncjobs.verbs import JobVerbs, Transition, canceling, retrying
+from asyncjobs.verbs import JobVerbs, Removal, Transition, canceling, retrying
 
 logger = logging.getLogger("asyncjobs.engine")
 
@@ -67,11 +67,18 @@ class Engine(JobVerbs):
         refused = {change.old.id for change in self._write(changes)}
         return [change.new for change in changes if change.old.id not in refused]
 
-    def pause(self, queue: str, *, reason: str = "", until: datetime | Duration | None = None) -> Pause:
-        """Stops workers from taking jobs of a queue, until it is resumed or `until`."""
+    def pause(
+        self, queue: str, *, reason: str = "", until: datetime | Duration | None = None, by: str | None = None
+    ) -> Pause:
+        """Stops workers from taking jobs of a queue, until it is resumed or `until`; `by`: the key of who does it."""
         now = self.store.now()
-        end = None if until is None else due_ms(until, now=now)
-        pause = Pause(queue=rules.queue_name(queue), since=now, reason=rules.reason(reason), until=end)
+        pause = Pause(
+            queue=rules.queue_name(queue),
+            since=now,
+            reason=rules.reason(reason),
+            until=None if until is None else due_ms(until, now=now),
+            by=rules.owner(by),
+        )
         self.store.pause(pause)
         return pause
 
@@ -79,11 +86,11 @@ class Engine(JobVerbs):
         """Ends a pause; False when there was none."""
         return self.store.resume(rules.queue_name(queue))
 
-    def purge(self, queue: str) -> int:
-        """Removes the jobs of a queue that have not started, and answers how many."""
-        return tally(
-            self.store, Query(queue=rules.queue_name(queue)), UNSTARTED, partial(self._delete_batch, UNSTARTED)
-        ).done
+    def purge(self, queue: str, *, limit: int | None = None) -> int:
+        """Removes the jobs of a queue that have not started, up to `limit`, for good, and answers how many."""
+        query = Query(queue=rules.queue_name(queue))
+        act = partial(self._remove_batch, UNSTARTED, self.store.delete)
+        return tally(self.store, query, UNSTARTED, act, limit=limit).done
 
     def cancel_all(self, query: Query, *, limit: int | None = None, reason: str = "") -> Tally:
         """Cancels every job that matches and is not finished. Of the query only the filters count."""
@@ -94,10 +101,11 @@ class Engine(JobVerbs):
         statuses = within(FINISHED, query) if query.status else (JobStatus.FAILED,)
         return self._change_all(query, statuses, _only_in(statuses, retrying), limit)
 
-    def delete_all(self, query: Query, *, limit: int | None = None) -> Tally:
-        """Removes every job that matches and is not running."""
+    def delete_all(self, query: Query, *, limit: int | None = None, note: Entry | None = None) -> Tally:
+        """Removes every job that matches and is not running, as `delete` does."""
         statuses = within((*UNSTARTED, *FINISHED), query)
-        return tally(self.store, query, statuses, partial(self._delete_batch, statuses), limit=limit)
+        act = partial(self._remove_batch, statuses, self.to_trash(note))
+        return tally(self.store, query, statuses, act, limit=limit)
 
     def prune(self, *, limit: int = 1_000) -> int:
         """Removes up to `limit` finished jobs that were kept long enough, and answers how many."""
@@ -135,13 +143,13 @@ class Engine(JobVerbs):
             return False
         return True
 
-    def _delete_batch(self, statuses: Sequence[JobStatus], jobs: Sequence[Job]) -> int:
-        gone = self.store.delete(jobs)
-        return sum(deleted or self._delete_one(statuses, job.id) for job, deleted in zip(jobs, gone, strict=True))
+    def _remove_batch(self, statuses: Sequence[JobStatus], removal: Removal, jobs: Sequence[Job]) -> int:
+        gone = zip(jobs, removal(jobs), strict=True)
+        return sum(is_gone or self._remove_one(statuses, removal, job.id) for job, is_gone in gone)
 
-    def _delete_one(self, statuses: Sequence[JobStatus], job_id: str) -> bool:
+    def _remove_one(self, statuses: Sequence[JobStatus], removal: Removal, job_id: str) -> bool:
         try:
-            self.remove(job_id, statuses)
+            self.remove(job_id, statuses, removal)
         except InvalidTransition:
             return False
         except JobNotFound:

@@ -171,3 +171,33 @@ class JobTimeout(AsyncJobsError):
     """A run took longer than its handler may."""
 
     code = "TIMEOUT"
+
+
+class WebhookFailed(AsyncJobsError):
+    """A receiver was not told how a job ended; this is tried again."""
+
+    code = "WEBHOOK_FAILED"
+
+
+class WebhookRefused(WebhookFailed):
+    """A receiver is not to be told: it wants no more, or webhooks may not go there."""
+
+    code = "WEBHOOK_REFUSED"
+
+
+class EndpointRefused(AsyncJobsError):
+    """The view answered a request with a status of 400 to 499: doing it again would not help."""
+
+    code = "ENDPOINT_REFUSED"
+
+
+class EndpointFailed(AsyncJobsError):
+    """The view answered a request with a status of 500 or above."""
+
+    code = "ENDPOINT_FAILED"
+
+
+class UserGone(AsyncJobsError):
+    """The user for whom the job would run is not there any more, or not active."""
+
+    code = "USER_GONE"

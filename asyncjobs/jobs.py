@@ -1,9 +1,10 @@
-"""The jobs of `manage.py benchjobs`."""
+"""The jobs of this package: those of `manage.py benchjobs`, and the delivery of webhooks."""
 
 import asyncio
 import time
 from typing import Final
 
+from asyncjobs.api.webhooks.delivering import deliver as deliver
 from asyncjobs.registry import job
 
 BENCH_QUEUE: Final = "asyncjobs-bench"

@@ -14,10 +14,9 @@ from asyncjobs.domain.job import JobStatus
 LONGEST = 255
 
 
-class JobRecord(models.Model):
-    """One job: the fields of `domain.job.Job` by their names, and where it stands among the others."""
+class JobColumns(models.Model):
+    """The fields of `domain.job.Job` by their names, and where the job stands among the others of its status."""
 
-    seq = models.BigAutoField(primary_key=True)  # the order of insertion
     position = models.BigIntegerField()  # Job.score
     version = models.BigIntegerField()
     created_at = models.BigIntegerField()
@@ -44,17 +43,30 @@ class JobRecord(models.Model):
     owner = ExactCharField(max_length=LONGEST, null=True)
     workflow_id = ExactCharField(max_length=LONGEST, null=True)
     unique_key = ExactCharField(max_length=LONGEST, null=True)
-    unique_held = ExactCharField(max_length=LONGEST, null=True)  # unique_key while this job holds it
     unique_while = ExactCharField(max_length=7)
     payload = ExactTextField()
     result = ExactTextField(null=True)
     error = ExactTextField(null=True)
+    fault = ExactCharField(max_length=16, null=True)
     headers = ExactTextField(null=True)
     route_params = ExactTextField(null=True)
     query_params = ExactTextField(null=True)
     retry = ExactTextField(null=True)
     tags = ExactTextField(null=True)
     progress = ExactTextField(null=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.id}"
+
+
+class JobRecord(JobColumns):
+    """One job."""
+
+    seq = models.BigAutoField(primary_key=True)  # the order of insertion
+    unique_held = ExactCharField(max_length=LONGEST, null=True)  # unique_key while this job holds it
 
     class Meta:
         db_table = "asyncjobs_job"
@@ -75,10 +87,25 @@ class JobRecord(models.Model):
                 name="asyncjobs_job_owner",
                 only=models.Q(owner__isnull=False),
             ),
+            PartialIndex(
+                fields=["fault", "position", "seq"],
+                name="asyncjobs_job_fault",
+                only=models.Q(fault__isnull=False),
+            ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.name} {self.id}"
+
+class RestingRecord(JobColumns):
+    """One removed job that rests in the trash, as it was."""
+
+    seq = models.BigIntegerField(primary_key=True)  # its own, so that its journal stays its own
+    deleted_at = models.BigIntegerField()
+    rests_until = models.BigIntegerField()
+
+    class Meta:
+        db_table = "asyncjobs_trash"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["id"], name="asyncjobs_trash_id")]
+        indexes: ClassVar = [models.Index(fields=["rests_until", "seq"], name="asyncjobs_trash_until")]
 
 
 class TagRecord(models.Model):
@@ -146,6 +173,21 @@ class MinuteRecord(models.Model):
         return f"{self.queue} {self.status} {self.ended}"
 
 
+class FaultRecord(models.Model):
+    """What one batch of changes added to, or took from, the dead jobs of a fault that failed on one day."""
+
+    seq = models.BigAutoField(primary_key=True)
+    amount = models.BigIntegerField()
+    day = models.BigIntegerField()  # its first millisecond; 0 for all days that are long past
+    fault = ExactCharField(max_length=16)
+
+    class Meta:
+        db_table = "asyncjobs_fault"
+
+    def __str__(self) -> str:
+        return f"{self.fault} {self.amount:+d}"
+
+
 class PauseRecord(models.Model):
     """A queue whose claims are stopped."""
 
@@ -153,6 +195,7 @@ class PauseRecord(models.Model):
     since = models.BigIntegerField()
     reason = ExactTextField()
     until = models.BigIntegerField(null=True)
+    paused_by = ExactCharField(max_length=LONGEST, null=True)
 
     class Meta:
         db_table = "asyncjobs_pause"
@@ -175,11 +218,12 @@ class LimitRecord(models.Model):
 
 
 class WorkerRecord(models.Model):
-    """What a worker last said of itself."""
+    """What a worker last said of itself, and what was ordered of it."""
 
     worker = ExactCharField(max_length=LONGEST, primary_key=True)
     beat_at = models.BigIntegerField()
     about = ExactTextField()
+    ordered = ExactCharField(max_length=20, null=True)  # of it, by whoever may: WorkerRecord.order of the store
 
     class Meta:
         db_table = "asyncjobs_worker"
@@ -201,6 +245,38 @@ class TurnRecord(models.Model):
         return f"{self.name} {self.until}"
 
 
+class ReceiptRecord(models.Model):
+    """What was answered to a request: see `stores.base.Receipt`."""
+
+    id = ExactCharField(max_length=64, primary_key=True)  # Receipt.key
+    until = models.BigIntegerField()
+    fingerprint = ExactCharField(max_length=64)
+    text = ExactTextField()
+    twins = ExactTextField()
+
+    class Meta:
+        db_table = "asyncjobs_receipt"
+        indexes: ClassVar = [models.Index(fields=["until"], name="asyncjobs_receipt_until")]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.until}"
+
+
+class GoneRecord(models.Model):
+    """What is left of a job that had an owner and was removed."""
+
+    id = ExactCharField(max_length=36, primary_key=True)  # the job's
+    at = models.BigIntegerField()
+    owner = ExactCharField(max_length=LONGEST)
+
+    class Meta:
+        db_table = "asyncjobs_gone"
+        indexes: ClassVar = [models.Index(fields=["at"], name="asyncjobs_gone_at")]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.owner}"
+
+
 class ClockRecord(models.Model):
     """The one row by which leases are timed: see `domain.lease.LeaseClock`."""
 
@@ -214,3 +290,27 @@ class ClockRecord(models.Model):
 
     def __str__(self) -> str:
         return str(self.last)
+
+
+class Dashboard(models.Model):
+    """No table: what the permissions of the HTTP API and of the dashboard hang on."""
+
+    class Meta:
+        managed = False
+        default_permissions = ()
+        verbose_name = verbose_name_plural = "dashboard"
+        permissions: ClassVar = [
+            ("view_dashboard", "Can see all jobs"),
+            ("view_payload", "Can see arguments and results"),
+            ("retry_job", "Can retry jobs"),
+            ("cancel_job", "Can cancel jobs"),
+            ("delete_job", "Can delete jobs"),
+            ("submit_job", "Can submit jobs"),
+            ("pause_queue", "Can pause and resume queues"),
+            ("purge_queue", "Can purge queues"),
+            ("control_worker", "Can control workers"),
+            ("edit_schedule", "Can edit schedules"),
+        ]
+
+    def __str__(self) -> str:
+        return "dashboard"

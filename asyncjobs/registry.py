@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import update_wrapper
-from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, Self, TypeVar, Unpack, overload
 
 from asgiref.sync import sync_to_async
 
 from asyncjobs import rules
 from asyncjobs.arguments.binding import Binding, Call
+from asyncjobs.arguments.decoding import decode_call
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import Job
 from asyncjobs.domain.retry import RetryPolicy, exponential
@@ -22,10 +23,18 @@ from asyncjobs.times import Duration
 
 P = ParamSpec("P")
 R = TypeVar("R")
+H = TypeVar("H", bound="Handler[..., Any]")
 
 DEFAULT_RETRY: Final = exponential()
 
 _handlers: dict[str, "Handler[..., Any]"] = {}
+
+
+class Exposure(NamedTuple):
+    """How clients of the HTTP API may submit a handler's jobs."""
+
+    serializer: Any = None  # a class of the REST framework's; None: made from the signature
+    can_submit: Callable[[Any], bool] | None = None  # asked with the request
 
 
 class Handler(Generic[P, R]):
@@ -39,7 +48,8 @@ class Handler(Generic[P, R]):
         retry: RetryPolicy,
         aliases: tuple[str, ...],
         *,
-        atomic: bool,
+        atomic: bool = False,
+        exposure: Exposure | None = None,
     ) -> None:
         update_wrapper(self, function)
         self.function = function
@@ -48,6 +58,7 @@ class Handler(Generic[P, R]):
         self.retry = retry
         self.aliases = aliases
         self.atomic = atomic
+        self.exposure = exposure
         self.is_async = inspect.iscoroutinefunction(function)
         self.binding = Binding(function)
 
@@ -60,6 +71,10 @@ class Handler(Generic[P, R]):
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[P]:
         """The arguments of one job, for `submit_many`."""
         return Call(args, kwargs)
+
+    def call_of(self, job: Job) -> Call[Any]:
+        """The arguments that a stored job has for the function."""
+        return decode_call(job.payload)
 
     def using(self, **options: Unpack[SubmitOptions]) -> Self:
         """This handler with other options: `handler.using(queue="slow").submit(…)`."""
@@ -99,13 +114,15 @@ class Handler(Generic[P, R]):
     async def asubmit_many(self, calls: Iterable[Call[P]]) -> list[Job]:
         return await sync_to_async(self.submit_many)(calls)
 
-    def _submit(self, calls: Iterable[Call[Any]]) -> list[Job]:
+    def jobs_of(self, calls: Iterable[Call[Any]]) -> list[Job]:
+        """A job for each of these calls, to be submitted by the engine. One call that cannot be a job raises."""
         engine = get_engine()
-        options = self.options
-        jobs = new_jobs(
-            self.name, self.binding, options, calls, now=engine.store.now(), max_payload=engine.conf.max_payload
-        )
-        return engine.submit_many(jobs, on_conflict=options.unique.on_conflict if options.unique else "return")
+        now, limit = engine.store.now(), engine.conf.max_payload
+        return new_jobs(self.name, self.binding, self.options, calls, now=now, max_payload=limit)
+
+    def _submit(self, calls: Iterable[Call[Any]]) -> list[Job]:
+        unique = self.options.unique
+        return get_engine().submit_many(self.jobs_of(calls), on_conflict=unique.on_conflict if unique else "return")
 
 
 @overload
@@ -116,6 +133,9 @@ def job(
     name: str | None = None,
     aliases: Iterable[str] = (),
     atomic: bool = False,
+    api: bool = False,
+    serializer: Any = None,
+    can_submit: Callable[[Any], bool] | None = None,
     **options: Unpack[HandlerOptions],
 ) -> Callable[[Callable[P, R]], Handler[P, R]]: ...
 def job(
@@ -125,33 +145,40 @@ def job(
     name: str | None = None,
     aliases: Iterable[str] = (),
     atomic: bool = False,
+    api: bool = False,
+    serializer: Any = None,
+    can_submit: Callable[[Any], bool] | None = None,
     **options: Unpack[HandlerOptions],
 ) -> Any:
     """Makes a function a handler: `@job` or `@job(queue="mail", max_retries=5)`.
 
     Jobs are stored under the handler's name, by default that of the function; after a rename, `aliases` keeps the
     jobs of the old name running. An `atomic` one runs in a transaction; if jobs are kept in the same database, its end
-    is written in it, too.
+    is written in it, too. With `api`, clients of the HTTP API can submit it: with arguments that fit the `serializer`,
+    or else the function's own signature, and if `can_submit(request)` says so.
     """
+    if not api and (serializer or can_submit):
+        raise InvalidJob("serializer and can_submit are for handlers that the API offers: give api=True, too")
+    exposure = Exposure(serializer, can_submit) if api else None
     known = [rules.job_name(alias) for alias in aliases]
     chosen = Options().but(options)
 
-    def register(function: Callable[P, R]) -> Handler[P, R]:
+    def made(function: Callable[P, R]) -> Handler[P, R]:
         if atomic and inspect.iscoroutinefunction(function):
             raise InvalidJob(f"{function.__qualname__} is async, and Django has no transactions for async code")
         own_name = rules.job_name(f"{function.__module__}.{function.__qualname__}" if name is None else name)
         policy = chosen.retry or DEFAULT_RETRY
         options = replace(chosen, retry=None)
-        return _register(Handler(function, own_name, options, policy, tuple(known), atomic=atomic))
+        return register(Handler(function, own_name, options, policy, tuple(known), atomic=atomic, exposure=exposure))
 
-    return register if function is None else register(function)
+    return made if function is None else made(function)
 
 
 def lookup(name: str) -> Handler[..., Any]:
     """The handler of this name, or once of this name."""
     handler = _handlers.get(name)
     if handler is None:
-        close = get_close_matches(name, _handlers, n=1)
+        close = get_close_matches(name[: rules.MAX_NAME], _handlers, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise UnknownHandler(f"no handler is registered as {name!r:.220}{hint}")
     return handler
@@ -167,7 +194,13 @@ def is_internal(handler: Handler[..., Any]) -> bool:
     return handler.name.startswith("asyncjobs.")
 
 
-def _register(handler: Handler[P, R]) -> Handler[P, R]:
+def names_of_handlers() -> list[str]:
+    """The names of those that are the site's."""
+    return [handler.name for handler in handlers() if not is_internal(handler)]
+
+
+def register(handler: H) -> H:
+    """Makes the handler known by its names."""
     names = (handler.name, *handler.aliases)
     for name in names:
         _refuse_another(name, handler)

@@ -33,7 +33,7 @@ class Retention:
 
     def finished(self, count: int) -> None:
         """To be told that so many jobs ended. Never fails: what is not removed now is removed later."""
-        if not count or not self._keep or self._in_callers_transaction():
+        if not count or self._in_callers_transaction():
             return
         self._owed = min(self._owed + count * _PER_FINISHED, _MOST_OWED)
         try:
@@ -58,7 +58,9 @@ class Retention:
         self._more_is_due = self.prune(BATCH) == BATCH
 
     def prune(self, limit: int) -> int:
-        """Removes up to `limit` jobs that were kept long enough, and answers how many."""
+        """Removes up to `limit` jobs that were kept long enough, and answers how many.
+
+        Also when no job ever was: receipts run out.
+        """
         now = self._store.now()
-        before = {status: now - age for status, age in self._keep.items()}
-        return self._store.prune(before, limit=limit) if before else 0
+        return self._store.prune({status: now - age for status, age in self._keep.items()}, limit=limit)

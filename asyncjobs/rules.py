@@ -40,7 +40,7 @@ def owner(name: str | None) -> str | None:
 
 def reason(text: str) -> str:
     """Why somebody did something; may be empty."""
-    return _text(text, "a reason", MAX_REASON) if text else ""
+    return _text(text, "a reason", MAX_REASON) if text != "" else ""
 
 
 def tags(names: Iterable[str]) -> tuple[str, ...]:

@@ -31,6 +31,11 @@ def new_jobs(
     return jobs
 
 
+def new_job(name: str, options: Options, *, now: int, **fields: Any) -> Job:
+    """A job that is made from something else than a call."""
+    return Job.of(_row(name, options, now)).replace(id=new_ids(1)[0], **fields)
+
+
 def _payload(name: str, binding: Binding, call: Call[Any], limit: int) -> str:
     try:
         binding.check(call)

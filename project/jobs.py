@@ -13,13 +13,13 @@ PAUSE_SECONDS: Final = 1.0  # between jobs, while the demo runs
 NAMES: Final = ("Ada", "Grace", "Barbara", "Radia", "Edith", "Frances")
 
 
-@job
+@job(api=True)
 def greet(name: str) -> str:
     """A quick one."""
     return f"Hello {name}!"
 
 
-@job(queue="reports", priority=-20, timeout=timedelta(minutes=2))
+@job(api=True, queue="reports", priority=-20, timeout=timedelta(minutes=2))
 def write_report(pages: int) -> int:
     """A slow one: half a second a page. Whoever cancels it ends it at the next page."""
     context = job_context()
@@ -41,7 +41,7 @@ def call_flaky_service(customer: int) -> int:
     return customer
 
 
-@job(max_retries=0)
+@job(api=True, max_retries=0)
 def divide(dividend: int, divisor: int) -> float:
     """One that fails for good, given a zero."""
     return dividend / divisor

@@ -6,6 +6,7 @@
 
 import os
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ INSTALLED_APPS = [
     "asyncjobs",
     "project",
 ]
+if find_spec("drf_spectacular"):
+    INSTALLED_APPS += ["drf_spectacular"]  # which writes docs/reference/openapi.json: see `make docs-api`
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -62,6 +65,12 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ASYNCJOBS_DEMO_DIR / "demo.sqlite3"}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+SPECTACULAR_SETTINGS = {
+    "TITLE": "asyncjobs",
+    "DESCRIPTION": "Submit background jobs, follow them, fetch what they made. Handlers: those of the demo site.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+}
 
 ASYNCJOBS_DEMO = "project.jobs.submit_samples"  # what `manage.py demo` calls at the start,
 ASYNCJOBS_DEMO_NEXT = "project.jobs.submit_next"  # and then again and again

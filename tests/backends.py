@@ -53,8 +53,9 @@ class OrmBackend(Backend):
         from django.apps import apps
 
         for model in apps.get_app_config("asyncjobs").get_models(include_auto_created=True):
-            queryset = model._base_manager.using(self.alias).all()
-            queryset._raw_delete(self.alias)
+            if model._meta.managed:
+                queryset = model._base_manager.using(self.alias).all()
+                queryset._raw_delete(self.alias)
 
 
 class RedisBackend(Backend):

@@ -1,7 +1,8 @@
-"""A TCP proxy that loses replies, or everything, on request."""
+"""A TCP proxy that is slow, or loses replies or everything, on request."""
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -19,6 +20,7 @@ class Proxy:
         self._lock = threading.Lock()
         self._to_lose: list[bytes] = []
         self.black_hole = False
+        self.seconds = 0.0  # that a request is under way
         self._accepting = threading.Thread(target=self._accept)
         self._accepting.start()
 
@@ -97,6 +99,7 @@ class _Link:
     def _request(self, data: bytes) -> None:
         if self._proxy.black_hole:
             return
+        time.sleep(self._proxy.seconds)
         self._doomed = self._doomed or self._proxy.is_to_lose(data)
         self._server.sendall(data)
 

@@ -17,7 +17,9 @@ from project.settings import *  # noqa: F403 - settings are names, and the tests
 SCRATCH = Path(tempfile.mkdtemp(prefix="asyncjobs-tests-"))
 atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
 
+SECRET_KEY = "of a site for tests"  # that of the sites which tests start: they read what tests sign
 ROOT_URLCONF = "tests.urls"
+MEDIA_ROOT = SCRATCH / "uploads"  # of tests that name no place of their own
 ASYNCJOBS: dict[str, Any] = {}  # type: ignore[no-redef]  # the defaults, and not what the demo prefers
 TEST_DATABASE = f"test_asyncjobs_{os.getpid()}"
 

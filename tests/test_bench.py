@@ -57,3 +57,31 @@ def test_workers_are_measured_on_every_store(store: str, figures: list[str]) -> 
     documents = [json.loads(line) for line in bench.stdout.splitlines()]
     assert [figure["name"] for figure in documents if figure["section"] == "worker"] == figures
     assert all(figure["value"] > 0 for figure in documents)
+
+
+@pytest.mark.slow
+def test_the_api_is_measured_beside_an_empty_view() -> None:
+    command = [sys.executable, "-m", "tests.bench", "--api", "--stores=valkey", "--jobs=200", "--json"]
+    bench = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert bench.returncode == 0, bench.stderr
+    figures = {figure["name"]: figure for figure in map(json.loads, bench.stdout.splitlines())}
+    assert {name for name in figures if "p50 above" in name} == {
+        "submit, p50 above that",
+        "submit with a key, p50 above that",
+        "poll, p50 above that",
+        "poll, 304, p50 above that",
+    }
+    assert figures["batches of 1,000"]["value"] > 0
+
+
+@pytest.mark.slow
+def test_every_page_of_the_dashboard_is_measured() -> None:
+    command = [sys.executable, "-m", "tests.bench.dashboard", "--stores=valkey", "--jobs=500", "--turns=6", "--json"]
+    bench = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert bench.returncode == 0, bench.stderr
+    documents = [json.loads(line) for line in bench.stdout.splitlines()]
+    pages = {figure["name"] for figure in documents if figure.get("p95", 0) > 0}
+    assert {"overview", "jobs, status failed, deep", "job, failed", "delayed", "queue", "workers"} <= pages
+    assert {name for name in pages if name.endswith("poll")} >= {"overview, poll", "jobs, poll", "workers, poll"}
+    others = {figure["name"] for figure in documents if "section" in figure}
+    assert {"htmx-2.min.js", "retry of all dead jobs"} <= others

@@ -237,6 +237,16 @@ def test_running_jobs_are_found_behind_many_that_do_not_match(engine: Engine, sc
     assert engine.get(wanted.id).cancel_requested == scene.clock()
 
 
+def test_running_jobs_of_an_owner_are_found_behind_all_that_ended(engine: Engine, scene: Scene) -> None:
+    for number in range(3):
+        scene.clock.advance(1)
+        scene.store.add([scene.job(owner="ada", status=JobStatus.CANCELED, completed_at=1) for _ in range(1_000)])
+        if number == 1:
+            wanted = scene.started(owner="ada")
+    assert engine.cancel_all(Query(owner="ada")) == Tally(1, 0)
+    assert engine.get(wanted.id).cancel_requested == scene.clock()
+
+
 def test_a_job_that_starts_meanwhile_is_not_deleted() -> None:
     store = Outrun()
     new_jobs(store, 3)

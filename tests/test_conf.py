@@ -5,13 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.test import override_settings
 
-from asyncjobs.conf import DAY_MS, READERS, STORES, Conf, get_conf
+from asyncjobs.conf import READERS, STORES, Conf, get_conf
 from asyncjobs.current import get_engine
 from asyncjobs.domain.job import JobStatus
+from asyncjobs.reading import DAY_MS
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
 from asyncjobs.stores.orm import OrmStore
@@ -53,6 +55,14 @@ def messages(**given: Any) -> list[tuple[str, str, str | None]]:
     return [(str(message.id).removeprefix("asyncjobs."), message.msg, message.hint) for message in found]
 
 
+def test_the_admin_without_htmx_is_told_what_it_misses() -> None:
+    apps = [app for app in settings.INSTALLED_APPS if app != "django_htmx"]
+    with override_settings(INSTALLED_APPS=apps):
+        assert [code for code, _, _ in messages()] == ["W004"]
+    with override_settings(INSTALLED_APPS=[app for app in apps if app != "django.contrib.admin"]):
+        assert messages() == []
+
+
 def test_without_settings_the_orm_store_works() -> None:
     assert get_conf() == Conf()
     assert isinstance(get_engine().store, OrmStore)
@@ -75,6 +85,7 @@ def test_the_defaults() -> None:
             JobStatus.FAILED: 30 * DAY_MS,
             JobStatus.CANCELED: 7 * DAY_MS,
         },
+        trash=DAY_MS,
         max_payload=65_536,
         max_result=65_536,
         lease=30_000,
@@ -126,6 +137,11 @@ def test_retention_is_changed_outcome_by_outcome() -> None:
     assert conf(RETENTION={"canceled": timedelta(days=1)}).retention[JobStatus.CANCELED] == DAY_MS
 
 
+def test_a_deleted_job_rests_for_as_long_as_is_said() -> None:
+    assert [conf(TRASH=time).trash for time in (0, 60, timedelta(hours=2))] == [0, 60_000, 7_200_000]
+    assert messages(TRASH=None)[0][2] == "0 deletes at once."
+
+
 def test_a_limit_holds_for_its_queue_or_for_all_others() -> None:
     chosen = conf(QUEUES={"mail": {"limit": 10}, "slow": {}})
     assert chosen.limits({"mail", "slow", "other"}) == {"mail": 10}
@@ -150,6 +166,8 @@ BAD_VALUES = [
     ("RETENTION", {"complete": 7}, "E002"),
     ("RETENTION", {"completed": -1}, "E003"),
     ("RETENTION", {"completed": "7 days"}, "E003"),
+    ("TRASH", None, "E003"),
+    ("TRASH", -1, "E003"),
     ("MAX_PAYLOAD", 0, "E003"),
     ("MAX_PAYLOAD", "64k", "E003"),
     ("MAX_RESULT", 1.5, "E003"),
@@ -158,6 +176,11 @@ BAD_VALUES = [
     ("LEASE", timedelta(days=2), "E003"),
     ("CHECK_EVERY", 0, "E003"),
     ("CHECK_EVERY", "hourly", "E003"),
+    ("API", None, "E003"),
+    ("DASHBOARD", {"HOLD": 3_600}, "E003"),
+    ("DASHBOARD", {"HOLD": None}, "E003"),
+    ("DASHBOARD", {"QUEUE": "two words"}, "E005"),
+    ("DASHBOARD", {"COLOR": "red"}, "E002"),
 ]
 
 
@@ -261,3 +284,39 @@ def test_options_the_store_cannot_use_are_found(options: dict[str, Any]) -> None
     assert code == "E003"
     assert message.startswith("ASYNCJOBS['OPTIONS']: ")
     assert hint == "See the options of RedisStore."
+
+
+SECRET = "whsec_" + "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
+
+
+def test_the_api_is_set_up_by_options_of_its_own() -> None:
+    webhooks = {"HOSTS": ["hooks.example.com", "*.example.org:8443"], "SECRETS": [SECRET], "TIMEOUT": 2}
+    api = conf(API={"HEADERS": ["x-tenant"], "LONGEST_WAIT": 5, "AUTHENTICATION": [], "WEBHOOKS": webhooks}).api
+    assert (api.headers, api.longest_wait, api.authentication) == (("X-Tenant",), 5_000, ())
+    assert api.webhooks.hosts == ("hooks.example.com", "*.example.org:8443")
+    assert (api.webhooks.secrets, api.webhooks.timeout) == ((b"secret secret secret secret",), 2_000)
+
+
+@pytest.mark.parametrize("name", ["Authorization", "Cookie", "X-API-Key", "X-CSRFToken", "Proxy-Authorization"])
+def test_no_header_with_a_secret_can_be_kept(name: str) -> None:
+    assert "may hold a secret" in messages(API={"HEADERS": [name]})[0][1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"HEADERS": ["X Y"]},
+        {"MAX_BODY": 0},
+        {"LONGEST_WAIT": 0},
+        {"COLOR": "red"},
+        {"WEBHOOKS": {"HOSTS": ["hooks.example.com"]}},
+        {"WEBHOOKS": {"HOSTS": ["http://hooks.example.com"], "SECRETS": [SECRET]}},
+        {"WEBHOOKS": {"SECRETS": ["whsec_c2hvcnQ="]}},
+        {"WEBHOOKS": {"SECRETS": ["not base64"]}},
+        {"WEBHOOKS": {"QUEUE": "no queue"}},
+    ],
+)
+def test_an_option_of_the_api_that_cannot_be_used_is_found(given: dict[str, Any]) -> None:
+    [(code, message, _)] = messages(API=given)
+    assert code in ("E002", "E003", "E005")
+    assert "short" not in message

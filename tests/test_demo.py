@@ -1,7 +1,9 @@
 """`manage.py demo` starts by itself, shows jobs, serves the site, and leaves nothing behind."""
 
+import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -123,6 +125,7 @@ def test_once_runs_the_jobs_shows_them_and_ends(tmp_path: Path) -> None:
     assert not answers(url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_the_site_serves_until_it_is_told_to_stop(tmp_path: Path, ending: signal.Signals) -> None:
     with demo(tmp_path, f"--port={free_port()}") as serving:
@@ -137,6 +140,7 @@ def test_the_site_serves_until_it_is_told_to_stop(tmp_path: Path, ending: signal
     assert not is_served(site)
 
 
+@pytest.mark.slow
 def test_jobs_are_run_without_end_and_the_page_shows_them(tmp_path: Path) -> None:
     with demo(tmp_path, f"--port={free_port()}") as serving:
         url, site = serving.said(r"(redis://\S+)/"), serving.said(r"(http://127\.0\.0\.1:\d+/)")
@@ -146,6 +150,7 @@ def test_jobs_are_run_without_end_and_the_page_shows_them(tmp_path: Path) -> Non
         assert number_on_page(site, "completed") > SAMPLES_OF_THE_QUEUE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["runjobworker", "runserver"])
 def test_a_part_that_ends_by_itself_ends_the_demo_and_is_named(tmp_path: Path, part: str) -> None:
     with demo(tmp_path, f"--port={free_port()}") as serving:
@@ -157,6 +162,7 @@ def test_a_part_that_ends_by_itself_ends_the_demo_and_is_named(tmp_path: Path, p
         wait_until(lambda: not serving.processes())
 
 
+@pytest.mark.slow
 def test_all_of_it_ends_when_the_demo_is_killed(tmp_path: Path) -> None:
     with demo(tmp_path, f"--port={free_port()}") as serving:
         wait_until(lambda: is_served(serving.said(r"(http://127\.0\.0\.1:\d+/)")))
@@ -165,6 +171,7 @@ def test_all_of_it_ends_when_the_demo_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: not serving.processes())
 
 
+@pytest.mark.slow
 def test_once_fails_when_nothing_ran(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text("from project.settings import *\nASYNCJOBS_DEMO = 'builtins.int'\n")
     with demo(tmp_path, "--once", "--settings=idle", f"--pythonpath={tmp_path}") as once:
@@ -172,14 +179,19 @@ def test_once_fails_when_nothing_ran(tmp_path: Path) -> None:
         assert once.said("(None of the jobs is COMPLETED)")
 
 
-def test_the_printed_login_opens_the_admin(tmp_path: Path) -> None:
+def test_the_printed_login_opens_the_admin_and_the_api(tmp_path: Path) -> None:
     with demo(tmp_path, f"--port={free_port()}") as serving:
         site, login = serving.said(r"(http://127\.0\.0\.1:\d+/)"), serving.said(r"Login +(.+)")
         wait_until(lambda: is_served(site))
         username, password = login.split(" / ")
         assert "Log out" in log_in(f"{site}admin/login/?next=/admin/", username, password)
+        answered = subprocess.run(
+            shlex.split(serving.said(r"API +(curl .+)")), capture_output=True, check=True, timeout=30
+        )
+        assert json.loads(answered.stdout)["jobs"]
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_replaced_and_named(tmp_path: Path) -> None:
     with demo(tmp_path, f"--port={free_port()}") as first:
         site = first.said(r"(http://127\.0\.0\.1:\d+/)")

@@ -23,7 +23,7 @@ from asyncjobs.errors import (
     StoreError,
     WrongStatus,
 )
-from asyncjobs.stores.base import Change, Store
+from asyncjobs.stores.base import MAX_BATCH, Change, Entry, Gone, Receipt, Repeated, Store
 from asyncjobs.stores.memory import MemoryStore
 from tests.backends import Backend
 from tests.scene import BOOM, LEASE, Scene
@@ -54,9 +54,9 @@ class Interference(MemoryStore):
         self._meddle(changes[0].old)
         return super().swap(changes)
 
-    def delete(self, jobs: Any) -> list[bool]:
+    def delete(self, jobs: Any, **rest: Any) -> list[bool]:
         self._meddle(jobs[0])
-        return super().delete(jobs)
+        return super().delete(jobs, **rest)
 
 
 def touched(job: Job) -> Job:
@@ -215,6 +215,26 @@ def test_a_verb_is_tried_again_when_others_were_faster() -> None:
     assert asked.cancel_requested is not None
 
 
+def test_a_note_is_added_to_a_job_in_any_status_and_changes_nothing_else(engine: Engine, scene: Scene) -> None:
+    for status, job in scene.one_of_each().items():
+        for text in ("seen", "mended"):
+            engine.note(job.id, Entry("action", scene.clock(), text))
+        assert [entry.text for entry in scene.store.journal(job.id, "action")] == ["seen", "mended"], status
+        assert engine.get(job.id) == job
+
+
+def test_a_note_is_tried_again_when_others_were_faster() -> None:
+    store = Interference(started)
+    [job] = store.add([Job(id=str(uuid4()), name="n", created_at=store.now())])
+    Engine(store, Conf()).note(job.id, Entry("action", 5, "seen"))
+    assert [entry.text for entry in store.journal(job.id, "action")] == ["seen"]
+
+
+def test_there_is_no_note_on_a_job_that_is_not_there() -> None:
+    with pytest.raises(JobNotFound):
+        Engine(MemoryStore(), Conf()).note(str(uuid4()), Entry("action", 5, "seen"))
+
+
 def test_a_delete_is_tried_again_and_then_refused() -> None:
     store = Interference(touched, started)
     engine = Engine(store, Conf())
@@ -291,3 +311,44 @@ def test_async_fronts_do_the_same() -> None:
 
 def test_the_error_of_a_failed_job_is_kept(engine: Engine, scene: Scene) -> None:
     assert engine.get(scene.failed().id).error == BOOM
+
+
+def receipt(engine: Engine, text: str = "first") -> Receipt:
+    return Receipt("a1", "f", text, engine.store.now() + 1_000)
+
+
+def test_a_request_with_a_receipt_is_taken_once(engine: Engine, scene: Scene) -> None:
+    jobs = [scene.job(), scene.job()]
+    assert engine.submit_many(jobs, receipt=receipt(engine)) == jobs
+    with pytest.raises(Repeated) as caught:
+        engine.submit_many([scene.job()], receipt=receipt(engine, text="second"))
+    assert caught.value.receipt == receipt(engine)
+    assert scene.counted() == {JobStatus.QUEUED: 2}
+
+
+def test_a_receipt_without_jobs_is_kept(engine: Engine) -> None:
+    assert engine.submit_many([], receipt=receipt(engine)) == []
+    with pytest.raises(Repeated):
+        engine.submit_many([], receipt=receipt(engine, text="second"))
+
+
+def test_a_receipt_is_for_one_batch(engine: Engine, scene: Scene) -> None:
+    jobs = [scene.job() for _ in range(MAX_BATCH + 1)]
+    with pytest.raises(InvalidJob):
+        engine.submit_many(jobs, receipt=receipt(engine))
+    assert scene.counted() == {}
+
+
+def test_a_refused_request_can_be_made_again(engine: Engine, scene: Scene) -> None:
+    with pytest.raises(QueueFull):
+        engine.submit_many([scene.job(queue="small") for _ in range(3)], receipt=receipt(engine))
+    assert engine.submit_many([scene.job()], receipt=receipt(engine, text="second"))
+
+
+def test_it_is_known_whose_a_deleted_job_was(engine: Engine, scene: Scene) -> None:
+    job = scene.add(owner="ada")
+    assert engine.gone(job.id) is None
+    engine.delete(job.id)
+    assert engine.gone(job.id.upper()) == engine.gone("{" + job.id + "}") == Gone("ada", scene.clock())
+    with pytest.raises(InvalidJobId):
+        engine.gone("7")

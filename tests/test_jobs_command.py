@@ -179,6 +179,32 @@ def test_cancel_retry_and_delete_take_filters(scene: Scene, engine: Engine) -> N
     assert jobs("delete", "--all", "--yes") == Ran("delete: 1 job\n", "", 0)
 
 
+def test_what_is_deleted_is_in_the_trash_and_can_be_restored(scene: Scene) -> None:
+    assert jobs("trash") == Ran("The trash is empty.\n", "", 0)
+    old, new = scene.failed(queue="mail"), scene.add()
+    for job in (old, new):
+        jobs("delete", job.id)
+        scene.clock.advance(60_000)
+    ran = jobs("trash", "--limit", "1")
+    head, line = ran.out.splitlines()
+    assert head.split() == ["ID", "STATUS", "QUEUE", "NAME", "DELETED", "UNTIL"]
+    assert line.split() == [new.id, "QUEUED", "default", "tests.echo", "1m", "ago", "in", "23h"]
+    cursor = ran.err.strip().removeprefix("There are more: --after ")
+    [document] = jobs("trash", "--after", cursor, "--json").document["jobs"]
+    assert list(document) == [*FIELDS, "deleted_at", "rests_until"]
+    assert (document["id"], document["deleted_at"]) == (old.id, NOW)
+    assert jobs("restore", old.id, new.id) == Ran("restore: 2 jobs\n", "", 0)
+    assert not scene.is_gone(old)
+    assert not scene.is_gone(new)
+
+
+def test_what_is_not_in_the_trash_is_not_restored(scene: Scene) -> None:
+    ran = jobs("restore", scene.job().id, "7")
+    assert (ran.out, ran.code) == ("restore: 0 jobs\n", 1)
+    assert "none in the trash" in ran.err
+    assert "[INVALID_JOB_ID]" in ran.err
+
+
 def test_nothing_matched_is_a_failure() -> None:
     for verb in ("cancel", "retry", "delete"):
         ran = jobs(verb, "--queue", "none", *["--yes"] * (verb != "retry"))
@@ -201,7 +227,7 @@ def test_at_a_terminal_it_asks(scene: Scene, reply: str, code: int) -> None:
         stdin.isatty = lambda: True  # type: ignore[method-assign]
         ran = jobs("purge", "default")
     assert ran.code == code
-    assert ran.err.startswith("This removes every job of queue default that has not started. Go on? [y/N]")
+    assert ran.err.startswith("This removes every job of queue default that has not started, for good. Go on? [y/N]")
     assert scene.is_gone(job) == (code == 0)
 
 
@@ -252,6 +278,8 @@ def test_every_verb_works_on_every_store(store: Store, backend: Backend, clock: 
         ["cancel", job.id],
         ["retry", "--all"],
         ["delete", job.id],
+        ["trash"],
+        ["restore", job.id],
         ["purge", "default", "--yes"],
         ["pause", "default"],
         ["resume", "default"],

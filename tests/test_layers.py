@@ -51,7 +51,7 @@ def test_a_store_imports_no_layer_above_it(module: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [path for path in modules(".") if path not in modules("stores", "models", "migrations", "embedded")],
+    [path for path in modules(".") if path not in modules("stores", "models", "migrations", "embedded", "admin")],
     ids=name_of,
 )
 def test_only_stores_know_of_servers(module: Path) -> None:
@@ -59,7 +59,17 @@ def test_only_stores_know_of_servers(module: Path) -> None:
         assert not is_under(name, "redis", "django_redis", *TABLES), name
 
 
-ABOVE_THE_WORKER = ("worker", "management", "benchmark", "jobs", "logs", "testing", "__init__")
+ABOVE_THE_WORKER = (
+    "worker",
+    "api",
+    "dashboard/operations",
+    "management",
+    "benchmark",
+    "jobs",
+    "logs",
+    "testing",
+    "__init__",
+)
 
 
 @pytest.mark.parametrize(

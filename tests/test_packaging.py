@@ -18,7 +18,22 @@ import importlib, pathlib, pkgutil
 import django
 from django.conf import settings
 settings.configure(
-    INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "asyncjobs"],
+    INSTALLED_APPS=[
+        "django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes", "django.contrib.messages",
+        "django.contrib.sessions", "django_htmx", "asyncjobs",
+    ],
+    MIDDLEWARE=[
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+    ],
+    TEMPLATES=[{
+        "BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True,
+        "OPTIONS": {"context_processors": [
+            "django.template.context_processors.request", "django.contrib.auth.context_processors.auth",
+            "django.contrib.messages.context_processors.messages",
+        ]},
+    }],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
 )
 django.setup()
@@ -58,7 +73,9 @@ def test_the_wheel_has_every_file_of_the_package_and_none_beside(wheel: Path) ->
     assert packed == {str(path.relative_to(ROOT)) for path in files}
 
 
-@pytest.mark.parametrize("kind", ["*.lua", "py.typed", "migrations/0*.py"])
+@pytest.mark.parametrize(
+    "kind", ["*.lua", "py.typed", "migrations/0*.py", "static/asyncjobs/*", "templates/asyncjobs/*.html"]
+)
 def test_the_package_has(kind: str) -> None:
     assert list(PACKAGE.rglob(kind))
 

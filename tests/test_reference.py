@@ -13,20 +13,23 @@ from django.core.management.base import BaseCommand
 from django.dispatch import Signal
 
 import asyncjobs
-from asyncjobs import checks, conf, outcome, signals
+from asyncjobs import checks, conf, outcome, reading, signals
+from asyncjobs.api import problems
 from asyncjobs.conf import READERS, Conf
+from asyncjobs.conf_dashboard import DashboardConf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobStatus
 from asyncjobs.errors import AsyncJobsError
 from asyncjobs.management.commands import benchjobs, demo, runjobworker
 from asyncjobs.management.commands.jobs import Command
 from asyncjobs.options import HandlerOptions, Options, SubmitOptions
+from asyncjobs.reading import DAY_MS
 from asyncjobs.stores.redis import RedisStore
 from asyncjobs.worker.context import JobContext
 from tests.test_docs import DOCS, table
 from tests.worker.test_benchjobs import FIGURES
 
-OWN_OPTIONS = {"name", "aliases", "atomic"}
+OWN_OPTIONS = {"name", "aliases", "atomic", "api", "serializer", "can_submit"}
 EVERYWHERE = {"--help", "--json"}
 
 
@@ -66,6 +69,11 @@ def test_every_error_is_documented_under_its_code() -> None:
     assert said == {error.code: error.__name__ for error in every_error()}
 
 
+def test_every_problem_of_the_api_is_documented_with_its_status() -> None:
+    said = {row[0]: int(row[1]) for row in table("reference/http-api.md", "problem")[1:]}
+    assert said == {code: kind.status for code, kind in problems.KINDS.items()}
+
+
 def test_every_code_is_given_once() -> None:
     codes = [error.code for error in every_error()]
     assert len(codes) == len(set(codes))
@@ -78,20 +86,48 @@ def test_the_codes_that_only_jobs_have_are_documented() -> None:
 
 def test_every_setting_is_documented_with_its_default() -> None:
     said = {row[0]: row[1] for row in table("reference/settings.md", "setting")[1:]}
-    days = ", ".join(str((age or 0) // conf.DAY_MS) for age in Conf().retention.values())
+    days = ", ".join(str((age or 0) // DAY_MS) for age in Conf().retention.values())
     assert said == {
         "STORE": '"orm"',
         "OPTIONS": str(Conf().options),
         "DATABASE": f'"{Conf().database}"',
         "QUEUES": str(Conf().queues),
         "RETENTION": f"{days} days",
+        "TRASH": f"{Conf().trash // 3_600_000} hours",
         "MAX_PAYLOAD": str(Conf().max_payload),
         "MAX_RESULT": str(Conf().max_result),
         "LEASE": f"{Conf().lease // 1000} seconds",
         "CHECK_EVERY": f"{(Conf().check_every or 0) // 60_000} minutes",
+        "API": "{}",
+        "DASHBOARD": "{}",
     }
     assert said.keys() == READERS.keys()
     assert conf.STORES["orm"] == Conf().store
+
+
+def test_every_option_of_the_dashboard_is_documented_with_its_default() -> None:
+    said = {row[0]: row[1] for row in table("reference/settings.md", "option of the dashboard")[1:]}
+    assert said == {"QUEUE": f'"{DashboardConf().queue}"', "HOLD": f"{DashboardConf().hold // 1000} seconds"}
+
+
+def test_every_option_of_the_api_is_documented_with_its_default() -> None:
+    api = Conf().api
+    assert {row[0]: row[1].replace("`", "") for row in table("reference/settings.md", "option of the API")[1:]} == {
+        "AUTHENTICATION": str(api.authentication),
+        "HEADERS": ", ".join(api.headers),
+        "MAX_BODY": str(api.max_body),
+        "LONGEST_WAIT": f"{api.longest_wait // 1000} seconds",
+        "MOST_WAITING": str(api.most_waiting),
+        "MOST_STREAMS": str(api.most_streams),
+        "IDEMPOTENCY": f"{api.idempotency // 3_600_000} hours",
+        "WEBHOOKS": "{}",
+    }
+    assert {row[0]: row[1] for row in table("reference/settings.md", "option of webhooks")[1:]} == {
+        "HOSTS": str(api.webhooks.hosts),
+        "SECRETS": str(api.webhooks.secrets),
+        "QUEUE": f'"{api.webhooks.queue}"',
+        "TIMEOUT": f"{api.webhooks.timeout // 1000} seconds",
+    }
 
 
 def test_every_option_of_the_redis_store_is_documented() -> None:
@@ -99,7 +135,7 @@ def test_every_option_of_the_redis_store_is_documented() -> None:
 
 
 def test_every_system_check_is_documented() -> None:
-    codes = re.findall(r'"(?:asyncjobs\.)?([EW]\d{3})"', getsource(checks) + getsource(conf))
+    codes = re.findall(r'"(?:asyncjobs\.)?([EW]\d{3})"', getsource(checks) + getsource(conf) + getsource(reading))
     assert first_column("reference/settings.md", "id") == sorted({f"asyncjobs.{code}" for code in codes})
 
 

@@ -13,7 +13,7 @@ from asyncjobs.conf import Conf
 from asyncjobs.current import exchange_engine, get_engine
 from asyncjobs.domain.job import Job
 from asyncjobs.errors import DuplicateJob, JobNotFound
-from asyncjobs.stores.base import Store
+from asyncjobs.stores.base import Receipt, Repeated, Store
 from asyncjobs.testing import memory_jobs, submitted
 from tests.backends import Backend
 
@@ -128,6 +128,18 @@ def test_every_store_keeps_a_job_that_commits(engine: Engine, atomic: Any) -> No
         job = welcome.submit("ada")
         many = welcome.submit_many(welcome.call(name) for name in ("bob", "eve"))
     assert all(map(is_stored, [job, *many]))
+
+
+def test_a_receipt_commits_with_its_jobs(engine: Engine, atomic: Any) -> None:
+    first = Receipt("a1", "f", "first", engine.store.now() + 60_000)
+    with pytest.raises(ZeroDivisionError), atomic():
+        engine.submit_many([], receipt=first._replace(text="rolled back"))
+        raise ZeroDivisionError
+    with atomic():
+        engine.submit_many([], receipt=first)
+    with pytest.raises(Repeated) as caught:
+        engine.submit_many([], receipt=first._replace(text="second"))
+    assert caught.value.receipt == first
 
 
 def test_no_store_keeps_a_job_that_is_rolled_back(engine: Engine, atomic: Any) -> None:

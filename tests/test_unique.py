@@ -11,8 +11,10 @@ from asyncjobs.current import exchange_engine
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import JobError
 from asyncjobs.errors import DuplicateJob, InvalidArguments, InvalidJob, QueueFull
-from asyncjobs.stores.base import Store
+from asyncjobs.stores.base import Receipt, Repeated, Store
+from asyncjobs.stores.memory import MemoryStore
 from tests.backends import Backend
+from tests.clock import Clock
 from tests.scene import Scene
 
 
@@ -142,6 +144,18 @@ def test_a_pending_twin_can_be_replaced(engine: Engine) -> None:
     assert replaced.error == JobError(code="JOB_CANCELED", message=f"replaced by job {second.id}")
 
 
+def test_a_job_makes_way_for_one_of_its_owner_or_of_nobodys(engine: Engine) -> None:
+    handler = unique(on_conflict="replace")
+    anns = handler.using(owner="ann").submit(1)
+    with pytest.raises(DuplicateJob) as caught:
+        handler.using(owner="bob").submit(1)
+    assert caught.value.job_id == anns.id
+    again = handler.using(owner="ann").submit(1)
+    nobodys = handler.submit(1)
+    statuses = [engine.get(job.id).status for job in (anns, again, nobodys)]
+    assert statuses == [JobStatus.CANCELED, JobStatus.CANCELED, JobStatus.QUEUED]
+
+
 def test_a_twin_stays_when_what_replaces_it_is_refused(engine: Engine) -> None:
     first = unique(on_conflict="replace").submit(1)
     refused = unique(on_conflict="replace").using(queue="full")
@@ -203,3 +217,57 @@ def test_twins_in_one_call_can_be_an_error(engine: Engine) -> None:
 
 def distinct(jobs: list[Job]) -> int:
     return len({job.id for job in jobs})
+
+
+def receipt(engine: Engine, text: str, fingerprint: str = "f") -> Receipt:
+    return Receipt("a1", fingerprint, text, engine.store.now() + 1_000)
+
+
+def test_a_repeated_request_replaces_no_twin(engine: Engine, scene: Scene) -> None:
+    first, second = scene.job(unique_key="k"), scene.job(unique_key="k")
+    engine.submit_many([first], on_conflict="replace", receipt=receipt(engine, "first"))
+    with pytest.raises(Repeated):
+        engine.submit_many([second], on_conflict="replace", receipt=receipt(engine, "second"))
+    assert engine.get(first.id) == first
+
+
+def test_a_receipt_names_those_that_make_way_for_others_of_their_request(engine: Engine, scene: Scene) -> None:
+    jobs = [scene.job(unique_key="k"), scene.job(), scene.job(unique_key="k")]
+    given = receipt(engine, "first")
+    answers = [jobs[2], jobs[1], jobs[2]]
+    for _ in range(2):
+        assert engine.submit_many(jobs, on_conflict="replace", receipt=given) == answers
+    with pytest.raises(Repeated) as caught:
+        engine.submit_many([scene.job()], on_conflict="replace", receipt=receipt(engine, "second"))
+    assert caught.value.receipt == given._replace(twins=((0, jobs[2].id),))
+
+
+class Overtaken(MemoryStore):
+    """Between a look at the twin and its end, another request is answered."""
+
+    def __init__(self, other: Receipt, jobs: list[Job], clock: Clock) -> None:
+        super().__init__(clock=clock)
+        self.other = other
+        self.jobs = jobs
+
+    def swap(self, changes: Any) -> list[bool]:
+        written = super().swap(changes)
+        self.add(self.jobs, receipt=self.other)
+        return written
+
+
+@pytest.mark.parametrize("kind", ["memory"])
+@pytest.mark.parametrize(
+    ("fingerprint", "outcome"), [("f", JobStatus.CANCELED), ("f0", JobStatus.QUEUED)], ids=["same", "other"]
+)
+def test_a_twin_stays_away_if_the_same_request_took_its_place(
+    engine: Engine, scene: Scene, fingerprint: str, outcome: JobStatus
+) -> None:
+    twin, winner, late = (scene.job(unique_key="k") for _ in range(3))
+    other = receipt(engine, "first", fingerprint)
+    jobs = [winner] if outcome == JobStatus.CANCELED else []
+    overtaken = Engine(Overtaken(other, jobs, scene.clock), engine.conf)
+    overtaken.submit(twin)
+    with pytest.raises(Repeated):
+        overtaken.submit_many([late], on_conflict="replace", receipt=other._replace(fingerprint="f", text="second"))
+    assert overtaken.get(twin.id).status == outcome

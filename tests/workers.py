@@ -35,14 +35,14 @@ def until(happens: Callable[[], Any], *, seconds: float = PATIENCE, every: float
     return answer
 
 
-class Worker:
-    """`manage.py runjobworker` in a process of its own."""
+class SiteProcess:
+    """A process of a site. What it says is in a file."""
 
-    def __init__(self, site: "Site", *flags: str) -> None:
-        self.output = site.directory / f"worker-{len(site.workers)}.log"
+    def __init__(self, site: "Site", kind: str, *command: str) -> None:
+        self.output = site.directory / f"{kind}-{len(site.processes)}.log"
         self._stream = self.output.open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "django", "runjobworker", "--no-reload", *flags],
+            [sys.executable, "-m", *command],
             cwd=ROOT,
             env=site.environment,
             stdin=subprocess.DEVNULL,
@@ -51,6 +51,7 @@ class Worker:
             start_new_session=True,
         )
         self.pid = self.process.pid
+        site.processes.append(self)
 
     def said(self) -> str:
         return self.output.read_text(errors="replace")
@@ -72,7 +73,7 @@ class Worker:
         return self.wait()
 
     def kill(self) -> None:
-        """Ends it and its children as a machine does that loses power: the supervisor sees nobody die."""
+        """Ends it and its children as a machine does that loses power: the parent sees nobody die."""
         for pid in [self.pid, *self.children()]:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -86,20 +87,33 @@ class Worker:
         self._stream.close()
 
 
+class Worker(SiteProcess):
+    """`manage.py runjobworker` in a process of its own."""
+
+    def __init__(self, site: "Site", *flags: str) -> None:
+        super().__init__(site, "worker", "django", "runjobworker", "--no-reload", *flags)
+
+
 class Site:
     """A site with workers: where its jobs are, and what its handlers did."""
 
     def __init__(
-        self, directory: Path, *, redis: str = "", database: dict[str, Any] | None = None, settings: Any = None
+        self,
+        directory: Path,
+        *,
+        redis: str = "",
+        database: dict[str, Any] | None = None,
+        settings: Any = None,
+        module: str = "tests.worker.site",
     ) -> None:
         self.directory = directory
-        self.workers: list[Worker] = []
+        self.processes: list[SiteProcess] = []
         self.effects_file = directory / "effects"
         self.effects_file.touch()
         database = database or {"ENGINE": "django.db.backends.sqlite3", "NAME": str(directory / "site.sqlite3")}
         self.environment = {
             **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.worker.site",
+            "DJANGO_SETTINGS_MODULE": module,
             "PYTHONPATH": str(ROOT),
             "PYTHONUNBUFFERED": "1",
             "WORKER_TEST_REDIS": redis,
@@ -113,9 +127,7 @@ class Site:
         self.environment["WORKER_TEST_DATABASE"] = json.dumps(database, default=str)
 
     def start(self, *flags: str) -> Worker:
-        worker = Worker(self, *flags)
-        self.workers.append(worker)
-        return worker
+        return Worker(self, *flags)
 
     def effects(self, word: str = "") -> list[Effect]:
         """All effects so far, or those of this word."""
@@ -124,8 +136,8 @@ class Site:
         return [effect for effect in effects if word in ("", effect.word)]
 
     def close(self) -> None:
-        for worker in self.workers:
-            worker.close()
+        for process in self.processes:
+            process.close()
 
 
 @contextmanager

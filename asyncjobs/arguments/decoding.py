@@ -1,7 +1,7 @@
 """What `encoding` wrote, read back."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, NoReturn, TypeVar
@@ -30,6 +30,11 @@ def decode_call(payload: str) -> Call[Any]:
 def decode_result(text: str | None) -> Any:
     """The result in this text, None where there is none."""
     return None if text is None else _decoded(text, _value)
+
+
+def decode_named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that `encode_named` was given."""
+    return _decoded(json.dumps(values), _fields)
 
 
 def _is_tagged(text: str) -> bool:
@@ -74,7 +79,7 @@ def _value(value: Any) -> Any:
     return _TYPES[value[TYPE]](value[VALUE]) if TYPE in value else _fields(value)
 
 
-def _fields(fields: dict[str, Any]) -> dict[str, Any]:
+def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _value(value) for key, value in fields.items()}
 
 

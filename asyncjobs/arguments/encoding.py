@@ -66,6 +66,14 @@ def encode_result(result: Any, *, limit: int) -> str:
     return _within(text, limit, "result")
 
 
+def encode_named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `decode_named` reads, in terms of what JSON has."""
+    try:
+        return _fields(values, -1)
+    except Unfit as unfit:
+        raise InvalidArguments(f"{unfit.path(str(unfit.keys[-1]))} {unfit.reason}") from None
+
+
 def canonical(value: Any) -> str:
     """The same text for equal values, whatever the order of keys."""
     try:

@@ -62,6 +62,7 @@ class Job:
     payload: str = ""  # opaque text: out == in, to the byte
     result: str | None = None
     error: JobError | None = None
+    fault: str | None = None  # FAILED: what it has in common with others, see `faults`
     retry_count: int = 0  # of the retry budget, spent
     max_retries: int = 3
     due_at: int | None = None  # SCHEDULED: not before; else: ready since (None: since created_at)

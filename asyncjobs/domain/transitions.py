@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from asyncjobs.domain.faults import fault_of
 from asyncjobs.domain.job import PENDING, TERMINAL, Job, JobError, JobStatus, Progress
+from asyncjobs.domain.past import Past
 from asyncjobs.errors import AlreadyAssigned, InvalidTransition, RetryDelay, WrongStatus
 
 MAX_CRASHES = 3
@@ -42,7 +44,7 @@ def fail(job: Job, error: JobError, *, delay: int | None, now: int) -> Job:
     if job.cancel_requested is not None:
         return cancel(job, now=now)
     if delay is None or job.retry_count >= job.max_retries:
-        return _finish(job, JobStatus.FAILED, now, error=error)
+        return _die(job, now, error)
     return _back(job, now, status=JobStatus.SCHEDULED, due_at=now + delay, error=error, retry_count=job.retry_count + 1)
 
 
@@ -88,15 +90,19 @@ def cancel(job: Job, *, now: int, reason: str = "") -> Job:
     return _finish(job, JobStatus.CANCELED, now, error=error)
 
 
-def retry(job: Job, *, now: int) -> Job:
-    """Finished → QUEUED, by hand: a new budget, the last error kept until the next outcome."""
+def retry(job: Job, *, now: int, hold: int = 0) -> Job:
+    """Finished → QUEUED, by hand: a new budget, the last error kept until the next outcome.
+
+    With a hold → SCHEDULED for so many milliseconds, in which it can be undone.
+    """
     _require(job, *TERMINAL)
     return _back(
         job,
         now,
-        status=JobStatus.QUEUED,
-        due_at=now,
+        status=JobStatus.SCHEDULED if hold else JobStatus.QUEUED,
+        due_at=now + hold,
         result=None,
+        fault=None,
         completed_at=None,
         retry_count=0,
         crashes=0,
@@ -132,6 +138,15 @@ def ready(job: Job, *, now: int) -> Job:
     return _move(job, now, status=JobStatus.QUEUED, due_at=now)
 
 
+def undo(job: Job, past: Past, *, now: int) -> Job:
+    """Back to what it was before something was done to it by hand, if all that came of that is that it fell due."""
+    is_that = (job.version, job.status, job.updated_at) == (past.version, past.status, past.at)
+    promoted = (past.version + 1, JobStatus.QUEUED, past.due_at) if past.status == JobStatus.SCHEDULED else None
+    if not is_that and (job.version, job.status, job.due_at) != promoted:
+        raise WrongStatus(f"job {job.id} has moved on, to version {job.version}", job_id=job.id)
+    return _move(job, now, **past.was)
+
+
 def request_cancel(job: Job, *, now: int) -> Job:
     """Asks the holder of a running job to stop. The version stays: the holder's lease must survive being asked."""
     _require(job, JobStatus.IN_PROGRESS)
@@ -161,6 +176,10 @@ def _finish(job: Job, status: JobStatus, now: int, **changes: Any) -> Job:
     )
 
 
+def _die(job: Job, now: int, error: JobError) -> Job:
+    return _finish(job, JobStatus.FAILED, now, error=error, fault=fault_of(job.name, error))
+
+
 def _back(job: Job, now: int, **changes: Any) -> Job:
     return _move(job, now, worker=None, claimed_until=None, started_at=None, **changes)
 
@@ -169,5 +188,5 @@ def _take_back(job: Job, now: int, *, last: bool, error: JobError) -> Job:
     if job.cancel_requested is not None:
         return cancel(job, now=now)
     if last:
-        return _finish(job, JobStatus.FAILED, now, error=error)
+        return _die(job, now, error)
     return _back(job, now, status=JobStatus.QUEUED, due_at=now)

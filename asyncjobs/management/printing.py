@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from asyncjobs.domain.job import FIELDS, Job, JobError, JobStatus
-from asyncjobs.stores.base import Finding, QueueCounts
+from asyncjobs.stores.base import Finding, QueueCounts, Resting
 
 _TIMES: Final = frozenset(
     {
@@ -60,7 +60,8 @@ def queue_document(counts: QueueCounts) -> dict[str, Any]:
         "queue": counts.queue,
         "counts": {status.name: counts.by_status.get(status, 0) for status in JobStatus},
         "oldest_at": iso(counts.oldest_at),
-        "pause": pause and {"since": iso(pause.since), "until": iso(pause.until), "reason": pause.reason},
+        "pause": pause
+        and {"since": iso(pause.since), "until": iso(pause.until), "reason": pause.reason, "by": pause.by},
     }
 
 
@@ -76,6 +77,20 @@ def _plain(value: Any) -> Any:
 def job_table(jobs: Sequence[Job], now: int) -> list[str]:
     rows = [(job.id, job.status.name, job.queue, job.name, ago(job.created_at, now), note(job, now)) for job in jobs]
     return table([("ID", "STATUS", "QUEUE", "NAME", "CREATED", ""), *rows])
+
+
+def resting_document(resting: Resting) -> dict[str, Any]:
+    """The job, when it was deleted, and until when it rests."""
+    times = {"deleted_at": iso(resting.at), "rests_until": iso(resting.until)}
+    return job_document(resting.job) | times
+
+
+def trash_table(rests: Sequence[Resting], now: int) -> list[str]:
+    rows = [
+        (rest.job.id, rest.job.status.name, rest.job.queue, rest.job.name, ago(rest.at, now), ago(rest.until, now))
+        for rest in rests
+    ]
+    return table([("ID", "STATUS", "QUEUE", "NAME", "DELETED", "UNTIL"), *rows])
 
 
 def note(job: Job, now: int) -> str:

@@ -7,27 +7,33 @@ the old one's version.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.errors import InvalidJob, InvalidQuery
+from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidQuery
 
 MAX_PAGE: Final = 1_000  # jobs on one page
 MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
 PROMOTE_LIMIT: Final = 100  # due jobs one claim promotes, at most, per queue
 SERIES_MINUTES: Final = 24 * 60  # how long per-minute figures are kept
 MAX_ENTRY: Final = 16 * 1024  # bytes of one entry's text, in UTF-8
+DAY_MS: Final = 24 * 60 * 60_000
+MAX_FAULTS: Final = 500  # faults in one answer
+FAULT_DAYS: Final = 7  # for how many days it is said how many jobs failed
+GONE_MS: Final = 7 * DAY_MS  # how long it is known of a job with an owner that it was removed
+
 
 _LARGEST_TIME: Final = 2**53
 _UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
+_DIGEST: Final = re.compile(r"[0-9a-f]{1,64}")
 
 Twins = Literal["return", "refuse"]
 
 
-EntryKind = Literal["log", "attempt"]
-JOURNAL_LIMITS: Final[Mapping[EntryKind, int]] = {"log": 500, "attempt": 50}
+EntryKind = Literal["log", "attempt", "action", "chunk"]
+JOURNAL_LIMITS: Final[Mapping[EntryKind, int]] = {"log": 500, "attempt": 50, "action": 50, "chunk": 10_000}
 """How many entries of a kind are kept with a job; the oldest go first."""
 
 
@@ -54,12 +60,52 @@ class Change(NamedTuple):
     new: Job
     entries: tuple[Entry, ...] = ()
 
+    @property
+    def is_end(self) -> bool:
+        """Whether the job ends with it: it does not when it goes back to an end it has had before."""
+        is_over = self.new.is_terminal and not self.old.is_terminal
+        return is_over and self.new.completed_at == self.new.updated_at
+
+
+class Receipt(NamedTuple):
+    """What was answered to a request, kept so that its repetition gets the same answer.
+
+    `text` is opaque, and another one for every call: it names the jobs of this one.
+    """
+
+    key: str  # which request: a digest, of at most 64 characters of [0-9a-f]
+    fingerprint: str  # of what was asked for, likewise: the same key with another one is another request
+    text: str
+    until: int  # milliseconds by the store's clock: forgotten then
+    twins: tuple[tuple[int, str], ...] = ()
+    """(position in the call, id) of each job answered by another one: the store adds those it finds."""
+
+
+class Repeated(AsyncJobsError):
+    """The request was answered before; `receipt` says how."""
+
+    code = "REPEATED"
+
+    def __init__(self, receipt: Receipt) -> None:
+        super().__init__("this request was answered before")
+        self.receipt = receipt
+
+
+class Gone(NamedTuple):
+    """What is left of a job that was removed."""
+
+    owner: str
+    at: int  # milliseconds by the store's clock
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """Which jobs, in which order. Filters combine with "and".
 
-    With a status, jobs come in the order of `Job.score`, else of `created_at`; largest first unless `oldest_first`.
+    With a status and no owner, jobs come in the order of `Job.score`, else of `created_at`; largest first unless
+    `oldest_first`. So an owner's page costs no more when others have many jobs of that status.
+
+    Only FAILED jobs have a fault: to ask for one is to ask for that status, if no other is given.
     """
 
     status: JobStatus | None = None
@@ -67,6 +113,7 @@ class Query:
     name: str | None = None
     owner: str | None = None
     tag: str | None = None
+    fault: str | None = None
     created_from: int | None = None  # inclusive
     created_to: int | None = None  # exclusive
     after: str = ""  # the `next` of the page before
@@ -74,12 +121,23 @@ class Query:
     oldest_first: bool = False
 
     def __post_init__(self) -> None:
+        if self.fault is not None and self.status is None:
+            object.__setattr__(self, "status", JobStatus.FAILED)
         if not 1 <= self.limit <= MAX_PAGE:
             raise InvalidQuery(f"a page has 1 to {MAX_PAGE} jobs, not {self.limit!r:.40}")
-        if any(_UNFIT.search(text) for text in (self.queue, self.name, self.owner, self.tag) if text):
+        if any(_UNFIT.search(text) for text in self._texts if text):
             raise InvalidQuery("a filter contains a NUL character or a lone surrogate")
         if any(abs(time) > _LARGEST_TIME for time in (self.created_from, self.created_to) if time):
             raise InvalidQuery("a filter names a time that no job can have")
+
+    @property
+    def _texts(self) -> tuple[str | None, ...]:
+        return self.queue, self.name, self.owner, self.tag, self.fault
+
+    @property
+    def goes_by_score(self) -> bool:
+        """Whether jobs come in the order of `Job.score`."""
+        return self.status is not None and self.owner is None
 
 
 class Page(NamedTuple):
@@ -87,20 +145,24 @@ class Page(NamedTuple):
 
     A page may hold fewer jobs than asked for, even none, and still have a `next`: the store looks through a
     bounded number of entries for the filters it has no index for.
+
+    `cursors` has one for each job: a query goes on `after` it, in either direction.
     """
 
     jobs: list[Job]
     next: str
+    cursors: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """A queue's claims are stopped: since when, why, and until when (None: until resumed)."""
+    """A queue's claims are stopped: since when, why, until when (None: until resumed), and by whom if that is known."""
 
     queue: str
     since: int
     reason: str = ""
     until: int | None = None
+    by: str | None = None  # a user, as jobs have it whose owner that is
 
     def holds(self, now: int) -> bool:
         return self.until is None or now < self.until
@@ -122,6 +184,22 @@ class QueueCounts:
         return sum(self.by_status.get(status, 0) for status in statuses)
 
 
+class Resting(NamedTuple):
+    """A removed job that rests in the trash."""
+
+    job: Job
+    at: int  # milliseconds by the store's clock: when it was removed
+    until: int  # likewise: `prune` may remove it for good then
+    note: Entry | None = None  # the last of what people did to it
+
+
+class TrashPage(NamedTuple):
+    """Some of what rests in the trash, and where to go on: "" at the end."""
+
+    resting: list[Resting]
+    next: str
+
+
 class Minute(NamedTuple):
     """How many jobs of a queue ended in one minute, by terminal status. `at` is its first millisecond."""
 
@@ -131,19 +209,36 @@ class Minute(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks a minute for
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is known of the jobs that are dead now and failed alike."""
+
+    fault: str  # see `domain.faults`
+    count: int
+    first_at: int  # when the first one failed, and the last one
+    last_at: int
+    days: tuple[int, ...]  # of them, how many failed on each of the last FAULT_DAYS (UTC), today last
+    newest: str  # the id of one that failed last
+
+
 class Beat(NamedTuple):
-    """What a heartbeat learned: ids whose lease is gone (stop working on them), and ids asked to cancel."""
+    """What a heartbeat learned: ids whose lease is gone (stop working on them), ids asked to cancel, and the order.
+
+    `order` is what was last ordered of this worker, and "" if nothing was: the same again with every beat.
+    """
 
     lost: list[str]
     cancels: list[str]
+    order: str = ""
 
 
 class WorkerRecord(NamedTuple):
-    """What a worker last said of itself (`about` is the worker's own text) and when."""
+    """What a worker last said of itself (`about` is the worker's own text) and when, and what was ordered of it."""
 
     worker: str
     beat_at: int
     about: str
+    order: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +267,12 @@ class Store(ABC):
 
     @abstractmethod
     def add(
-        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+        self,
+        jobs: Sequence[Job],
+        *,
+        limits: Mapping[str, int] | None = None,
+        twins: Twins = "return",
+        receipt: Receipt | None = None,
     ) -> list[Job]:
         """Stores these jobs (at most MAX_BATCH) as they are, all or none, and answers what is stored, in their order.
 
@@ -181,6 +281,10 @@ class Store(ABC):
         - A job whose unique key is held is not stored: its twin is answered in its place, or, with
           `twins="refuse"`, `DuplicateJob` is raised. Two jobs of one call are twins of each other too.
         - `limits` names the most unstarted jobs a queue may hold; with one more than that: `QueueFull`.
+        - `receipt` is kept under its key in the same step, also without jobs; not when they are refused. While one
+          is kept there already, nothing is stored: `Repeated`, whatever else might be said of the jobs. If that is
+          the receipt of this very call (same fingerprint and text), its answer was lost, and is given again. Of
+          those who come at once with one key, one stores its jobs, and the others wait for what becomes of him.
         """
 
     @abstractmethod
@@ -198,9 +302,9 @@ class Store(ABC):
 
         Only the fields in which `new` differs from `old` are written: a cancel requested meanwhile survives.
         Each change is atomic by itself, the batch is one round trip. A change that is stored already counts as
-        written, so that repeating is safe. A stale one writes nothing. A job that enters a terminal status is
-        counted in `series`. The unique key is let go when `new` no longer holds it, and taken again, if free,
-        when it holds it again.
+        written, so that repeating is safe. A stale one writes nothing. A job that ends (`Change.is_end`) is counted in
+        `series`. The unique key is let go when `new` no longer holds it, and taken again, if free, when it holds it
+        again.
 
         The entries of a change are appended in the same step, if it is written now: not when it is stale, nor when
         it counts as written because it was stored already. A change that writes no field is never that: it is
@@ -256,6 +360,14 @@ class Store(ABC):
         """These jobs as stored, in the order asked, None where there is none."""
 
     @abstractmethod
+    def receipt(self, key: str) -> Receipt | None:
+        """The receipt that is kept under this key."""
+
+    @abstractmethod
+    def gone(self, job_id: str) -> Gone | None:
+        """Whose this job was that is not stored any more; None of one without an owner, or GONE_MS after it went."""
+
+    @abstractmethod
     def find(self, query: Query) -> Page:
         """One page of jobs. Going on from page to page meets every job that stays in place exactly once."""
 
@@ -272,8 +384,22 @@ class Store(ABC):
         """How many jobs ended in each of the last `minutes` (at most SERIES_MINUTES), oldest first, no empty ones."""
 
     @abstractmethod
+    def faults(self, limit: int) -> list[Fault]:
+        """Up to `limit` (1 to MAX_FAULTS) faults of the jobs that are dead now, the one that struck last first.
+
+        It takes a time that does not depend on how many jobs have a fault.
+        """
+
+    @abstractmethod
     def workers(self) -> list[WorkerRecord]:
         """Workers by id, those heard from in the last day."""
+
+    @abstractmethod
+    def order(self, worker: str, order: str) -> bool:
+        """Keeps an order (up to 20 letters) for this worker's next beats, instead of the one before.
+
+        False when the worker was not heard from in the last day: then nothing is kept.
+        """
 
     @abstractmethod
     def pause(self, pause: Pause) -> None:
@@ -284,14 +410,50 @@ class Store(ABC):
         """Ends a pause; False when there was none."""
 
     @abstractmethod
-    def delete(self, jobs: Sequence[Job]) -> list[bool]:
-        """Removes each job stored with this version, its unique key and journal too; answers which are gone now."""
+    def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
+        """Removes each job stored with this version, its unique key and journal too; answers which are gone now.
+
+        Of one with an owner it stays known for GONE_MS that it is `gone`.
+
+        With `rest_until`, each rests in the trash until then (milliseconds by the store's clock), in the place of
+        one that rests there under its id, and with its journal, to which `note` is appended in the same step. What
+        rests is met by `trash`, `rests` and `restore` alone: all others take it for removed.
+        """
+
+    @abstractmethod
+    def restore(
+        self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
+    ) -> list[Job | None]:
+        """Puts back each of these jobs that rests in the trash; answers what is stored under each id now.
+
+        A job comes back as it was, with its journal, in the next version, so that changes made of the old one stay
+        stale; `note` is appended to the journal in the same step. It holds its unique key again if that is free, and
+        is not `gone` any more. No depth limit keeps it out.
+
+        With `versions`, by id, only a job that rests in its version comes back: one that was restored and deleted again
+        stays where it is.
+
+        A job that is stored under its id is never overwritten: it is what is answered. So repeating is safe.
+        """
+
+    @abstractmethod
+    def rests(self, job_id: str) -> Resting | None:
+        """The job that rests in the trash under this id."""
+
+    @abstractmethod
+    def trash(self, *, after: str = "", limit: int = 50) -> TrashPage:
+        """Up to `limit` (1 to MAX_PAGE) of the jobs that rest in the trash, going on `after` the `next` of a page.
+
+        Those that rest longest come first: the last deleted ones, if all are given the same time to rest.
+        """
 
     @abstractmethod
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
-        """Removes up to `limit` finished jobs completed before the time given for their status, with their journals.
+        """Removes up to `limit` jobs for good, and answers how many.
 
-        Answers how many.
+        First finished ones completed before the time given for their status, as `delete` does; then those that ran
+        out of the trash, the earliest first. Receipts that ran out, and what was known of jobs long gone, are
+        removed beside them.
         """
 
     @abstractmethod
@@ -306,15 +468,59 @@ def require_short_entries(changes: Sequence[Change]) -> None:
     """Raises `InvalidJob` when a change has an entry that is too large."""
     for change in changes:
         for entry in change.entries:
-            size = len(entry.text.encode(errors="surrogatepass"))
-            if size > MAX_ENTRY:
-                message = f"an entry has at most {MAX_ENTRY} bytes, not {size}"
-                raise InvalidJob(message, job_id=change.new.id)
+            _require_short(entry, change.new.id)
+
+
+def require_short_note(note: Entry | None) -> None:
+    """Raises `InvalidJob` when the note is an entry that is too large."""
+    if note is not None:
+        _require_short(note, None)
+
+
+def _require_short(entry: Entry, job_id: str | None) -> None:
+    size = len(entry.text.encode(errors="surrogatepass"))
+    if size > MAX_ENTRY:
+        raise InvalidJob(f"an entry has at most {MAX_ENTRY} bytes, not {size}", job_id=job_id)
+
+
+def require_size(limit: int) -> None:
+    """Raises `InvalidQuery` when no page has so many entries."""
+    if not 1 <= limit <= MAX_PAGE:
+        raise InvalidQuery(f"a page has 1 to {MAX_PAGE} entries, not {limit!r:.40}")
 
 
 def require_page(*, after: int, limit: int) -> None:
     """Raises `InvalidQuery` when no page of a journal can be asked for so."""
-    if not 1 <= limit <= MAX_PAGE:
-        raise InvalidQuery(f"a page has 1 to {MAX_PAGE} entries, not {limit!r:.40}")
+    require_size(limit)
     if not 0 <= after <= _LARGEST_TIME:
         raise InvalidQuery(f"no entry has the number {after!r:.40}")
+
+
+def require_faults(limit: int) -> None:
+    """Raises `InvalidQuery` when so many faults cannot be asked for."""
+    if not 1 <= limit <= MAX_FAULTS:
+        raise InvalidQuery(f"an answer has 1 to {MAX_FAULTS} faults, not {limit!r:.40}")
+
+
+def fault_days(now: int, days: int = FAULT_DAYS) -> list[int]:
+    """The first milliseconds of the last days (UTC), today's last."""
+    today = now - now % DAY_MS
+    return [today - ago * DAY_MS for ago in reversed(range(days))]
+
+
+def require_receipt(receipt: Receipt | None) -> None:
+    """Raises `InvalidJob` when the receipt has a key or a fingerprint that is none."""
+    if receipt is not None and not (_DIGEST.fullmatch(receipt.key) and _DIGEST.fullmatch(receipt.fingerprint)):
+        raise InvalidJob("the key and the fingerprint of a receipt are digests of up to 64 hexadecimal digits")
+
+
+def answered_again(
+    jobs: Sequence[Job], receipt: Receipt, kept: Receipt, get: Callable[[Sequence[str]], list[Job | None]]
+) -> list[Job]:
+    """The answer to this very call, whose receipt is kept already; `Repeated` if that is the receipt of another one."""
+    if (kept.fingerprint, kept.text) != (receipt.fingerprint, receipt.text):
+        raise Repeated(kept)
+    ids = [job.id for job in jobs]
+    for position, twin in kept.twins[len(receipt.twins) :]:
+        ids[position] = twin
+    return [stored or job for job, stored in zip(jobs, get(ids), strict=True)]

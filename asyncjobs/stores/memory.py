@@ -5,7 +5,7 @@ import time
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, islice
+from itertools import count, islice, pairwise
 from typing import Any, ClassVar, Self
 
 from asyncjobs.domain import transitions
@@ -13,6 +13,8 @@ from asyncjobs.domain.job import FIELDS, PENDING, TERMINAL, Job, JobStatus, valu
 from asyncjobs.domain.lease import LeaseClock, tick
 from asyncjobs.errors import DuplicateJob, QueueFull
 from asyncjobs.stores.base import (
+    DAY_MS,
+    GONE_MS,
     JOURNAL_LIMITS,
     PROMOTE_LIMIT,
     SERIES_MINUTES,
@@ -20,26 +22,37 @@ from asyncjobs.stores.base import (
     Change,
     Entry,
     EntryKind,
+    Fault,
     Finding,
+    Gone,
     Minute,
     Page,
     Pause,
     Query,
     QueueCounts,
+    Receipt,
+    Resting,
     Store,
+    TrashPage,
     Twins,
     WorkerRecord,
+    answered_again,
+    fault_days,
+    require_faults,
     require_page,
+    require_receipt,
     require_short_entries,
+    require_short_note,
+    require_size,
 )
 from asyncjobs.stores.cursor import Cursor
 from asyncjobs.stores.waking import readable
 
 MINUTE_MS = 60_000
-DAY_MS = 24 * 60 * MINUTE_MS
 NAP_S = 0.01  # between two looks at a file descriptor
 
 Spot = tuple[Any, ...]  # sort key first, the job's id last
+Journals = dict[EntryKind, deque[Entry]]
 
 
 def wall_clock() -> int:
@@ -65,14 +78,18 @@ class MemoryStore(Store):
         self._ready_keys: dict[str, Spot] = {}
         self._ready: defaultdict[str, list[Spot]] = defaultdict(list)
         self._places: defaultdict[tuple[JobStatus, str], list[Spot]] = defaultdict(list)
+        self._faults: defaultdict[str, list[Spot]] = defaultdict(list)
         self._created: list[Spot] = []
         self._unique: dict[str, str] = {}
         self._queues: set[str] = set()
         self._pauses: dict[str, Pause] = {}
         self._series: Counter[tuple[int, str, JobStatus]] = Counter()
         self._workers: dict[str, WorkerRecord] = {}
-        self._journals: defaultdict[str, dict[EntryKind, deque[Entry]]] = defaultdict(_empty_journal)
+        self._journals: defaultdict[str, Journals] = defaultdict(_empty_journal)
         self._turns: dict[str, int] = {}
+        self._receipts: dict[str, Receipt] = {}
+        self._gone: dict[str, Gone] = {}
+        self._resting: dict[str, tuple[Resting, Journals]] = {}
 
     def __str__(self) -> str:
         return "the memory of this process"
@@ -81,15 +98,27 @@ class MemoryStore(Store):
         return self._clock()
 
     def add(
-        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+        self,
+        jobs: Sequence[Job],
+        *,
+        limits: Mapping[str, int] | None = None,
+        twins: Twins = "return",
+        receipt: Receipt | None = None,
     ) -> list[Job]:
+        require_receipt(receipt)
         with self._changed:
+            kept = self.receipt(receipt.key) if receipt else None
+            if receipt and kept:
+                return answered_again(jobs, receipt, kept, self.get)
             stored = [self._stored_or_new(job, twins) for job in self._with_twins_of_the_batch(jobs, twins)]
             fresh = [job for job in dict.fromkeys(job.id for job in stored) if job not in self._jobs]
             by_id = {job.id: job for job in stored}
             self._refuse_overflow([by_id[job_id] for job_id in fresh], limits or {})
             for job_id in fresh:
                 self._put(by_id[job_id])
+            if receipt:
+                found = [(at, twin.id) for at, twin in enumerate(stored) if twin.id != jobs[at].id]
+                self._receipts[receipt.key] = receipt._replace(twins=(*receipt.twins, *found))
             self._changed.notify_all()
             return stored
 
@@ -173,7 +202,7 @@ class MemoryStore(Store):
         if changed:
             self._put(result)
         self._append(new.id, entries)
-        if new.is_terminal and not old.is_terminal:
+        if change.is_end:
             self._series[self.now() // MINUTE_MS * MINUTE_MS, new.queue, new.status] += 1
         return True
 
@@ -191,8 +220,10 @@ class MemoryStore(Store):
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         with self._changed:
             until = self._tick(lease).time + lease
-            self._workers[worker] = WorkerRecord(worker, self.now(), about)
-            beat = Beat([], [])
+            before = self._workers.get(worker)
+            order = before.order if before is not None else ""
+            self._workers[worker] = WorkerRecord(worker, self.now(), about, order)
+            beat = Beat([], [], order)
             for job_id, version in held.items():
                 job = self._jobs.get(job_id)
                 if job is None or (job.version, job.worker, job.status) != (version, worker, JobStatus.IN_PROGRESS):
@@ -246,9 +277,22 @@ class MemoryStore(Store):
         with self._changed:
             return [self._jobs.get(job_id) for job_id in ids]
 
+    def receipt(self, key: str) -> Receipt | None:
+        with self._changed:
+            kept = self._receipts.get(key)
+            return kept if kept is not None and kept.until > self.now() else None
+
+    def gone(self, job_id: str) -> Gone | None:
+        with self._changed:
+            gone = self._gone.get(job_id)
+            return gone if gone is not None and self._is_known(gone) else None
+
+    def _is_known(self, gone: Gone) -> bool:
+        return self.now() < gone.at + GONE_MS
+
     def find(self, query: Query) -> Page:
         with self._changed:
-            entries = sorted(self._entries(query.status, query.queue) if query.status else self._created)
+            entries = self._candidates(query)
             cursor = Cursor.read(query.after)
             if cursor is not None:
                 start = bisect_left(entries, cursor.entry)
@@ -258,16 +302,26 @@ class MemoryStore(Store):
                 entry for entry in (entries if query.oldest_first else reversed(entries)) if self._matches(entry, query)
             )
             page = list(islice(matching, query.limit + 1))
-            following = Cursor(*page[query.limit - 1]).text if len(page) > query.limit else ""
-            return Page([self._jobs[job_id] for _, job_id in page[: query.limit]], following)
+            cursors = [Cursor(*entry).text for entry in page[: query.limit]]
+            following = cursors[-1] if len(page) > query.limit else ""
+            return Page([self._jobs[job_id] for _, job_id in page[: query.limit]], following, cursors)
+
+    def _candidates(self, query: Query) -> list[Spot]:
+        if query.status is None or not query.goes_by_score:
+            return self._created
+        if query.fault is not None:
+            return self._faults.get(query.fault, [])
+        return sorted(self._entries(query.status, query.queue))
 
     def _matches(self, entry: Spot, query: Query) -> bool:
         job = self._jobs[entry[-1]]
         return (
-            query.queue in (None, job.queue)
+            query.status in (None, job.status)
+            and query.queue in (None, job.queue)
             and query.name in (None, job.name)
             and query.owner in (None, job.owner)
             and (query.tag is None or query.tag in job.tags)
+            and query.fault in (None, job.fault)
             and (query.created_from is None or job.created_at >= query.created_from)
             and (query.created_to is None or job.created_at < query.created_to)
         )
@@ -291,9 +345,37 @@ class MemoryStore(Store):
             since = self.now() - min(minutes, SERIES_MINUTES) * MINUTE_MS
             return [Minute(*key, total) for key, total in sorted(self._series.items()) if key[0] > since]
 
+    def faults(self, limit: int) -> list[Fault]:
+        require_faults(limit)
+        with self._changed:
+            last = sorted(((dead[-1][0], fault) for fault, dead in self._faults.items() if dead), reverse=True)
+            return [self._fault(fault, self._faults[fault]) for _, fault in last[:limit]]
+
+    def _fault(self, fault: str, dead: list[Spot]) -> Fault:
+        days = [bisect_left(dead, (day,)) for day in fault_days(self.now())]
+        return Fault(
+            fault=fault,
+            count=len(dead),
+            first_at=dead[0][0],
+            last_at=dead[-1][0],
+            days=tuple(end - start for start, end in pairwise([*days, len(dead)])),
+            newest=dead[-1][-1],
+        )
+
     def workers(self) -> list[WorkerRecord]:
         with self._changed:
-            return sorted(record for record in self._workers.values() if record.beat_at > self.now() - DAY_MS)
+            return sorted(filter(self._is_remembered, self._workers.values()))
+
+    def _is_remembered(self, record: WorkerRecord) -> bool:
+        return record.beat_at > self.now() - DAY_MS
+
+    def order(self, worker: str, order: str) -> bool:
+        with self._changed:
+            record = self._workers.get(worker)
+            if record is None or not self._is_remembered(record):
+                return False
+            self._workers[worker] = record._replace(order=order)
+            return True
 
     def pause(self, pause: Pause) -> None:
         with self._changed:
@@ -307,15 +389,57 @@ class MemoryStore(Store):
             self._pauses.pop(queue, None)
             return was_paused
 
-    def delete(self, jobs: Sequence[Job]) -> list[bool]:
+    def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
+        require_short_note(note)
         with self._changed:
-            return [self._delete(job) for job in jobs]
+            return [self._delete(job, rest_until, note) for job in jobs]
 
-    def _delete(self, job: Job) -> bool:
+    def _delete(self, job: Job, rest_until: int | None, note: Entry | None) -> bool:
         stored = self._jobs.get(job.id)
         if stored is not None and stored.version == job.version:
+            if rest_until is not None:
+                self._append(job.id, [note] if note else [])
+                resting = Resting(stored, self.now(), rest_until)
+                self._resting[job.id] = resting, self._journals.pop(job.id, _empty_journal())
             self._remove(stored)
         return job.id not in self._jobs
+
+    def restore(
+        self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
+    ) -> list[Job | None]:
+        require_short_note(note)
+        with self._changed:
+            for job_id in ids:
+                if self._is_to_return(job_id, versions):
+                    resting, self._journals[job_id] = self._resting.pop(job_id)
+                    self._put(resting.job.replace(version=resting.job.version + 1))
+                    self._append(job_id, [note] if note else [])
+                    self._gone.pop(job_id, None)
+            self._changed.notify_all()
+            return self.get(ids)
+
+    def _is_to_return(self, job_id: str, versions: Mapping[str, int] | None) -> bool:
+        if job_id in self._jobs or job_id not in self._resting:
+            return False
+        return versions is None or self._resting[job_id][0].job.version == versions.get(job_id)
+
+    def rests(self, job_id: str) -> Resting | None:
+        with self._changed:
+            return self._rests(job_id) if job_id in self._resting else None
+
+    def _rests(self, job_id: str) -> Resting:
+        resting, journals = self._resting[job_id]
+        return resting._replace(note=journals["action"][-1] if journals["action"] else None)
+
+    def trash(self, *, after: str = "", limit: int = 50) -> TrashPage:
+        require_size(limit)
+        with self._changed:
+            cursor = Cursor.read(after)
+            entries = sorted((resting.until, job_id) for job_id, (resting, _) in self._resting.items())
+            left = entries if cursor is None else entries[: bisect_left(entries, cursor.entry)]
+            page = left[-limit:][::-1]
+            following = Cursor(*page[-1]).text if len(left) > limit else ""
+            return TrashPage([self._rests(job_id) for _, job_id in page], following)
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         with self._changed:
@@ -327,17 +451,32 @@ class MemoryStore(Store):
             ]
             for _, job_id in sorted(old)[:limit]:
                 self._remove(self._jobs[job_id])
-            return len(old[:limit])
+            emptied = self._empty(limit - len(old[:limit]))
+            self._forget()
+            return len(old[:limit]) + emptied
+
+    def _empty(self, limit: int) -> int:
+        """Removes up to `limit` jobs that ran out of the trash."""
+        over = sorted((rest.until, job_id) for job_id, (rest, _) in self._resting.items() if rest.until <= self.now())
+        for _, job_id in over[:limit]:
+            del self._resting[job_id]
+        return len(over[:limit])
+
+    def _forget(self) -> None:
+        self._receipts = {key: kept for key, kept in self._receipts.items() if kept.until > self.now()}
+        self._gone = {job_id: gone for job_id, gone in self._gone.items() if self._is_known(gone)}
 
     def check(self, *, fix: bool = False) -> list[Finding]:
         """Nothing but this class writes here, so an index that disagrees is a defect of it, and is only reported."""
         with self._changed:
-            placed = Counter(
-                (status, queue, entry[-1]) for (status, queue), place in self._places.items() for entry in place
-            )
-            expected = Counter((job.status, job.queue, job.id) for job in self._jobs.values())
+            placed = Counter((*place, entry[-1]) for place, entries in self._all_lists() for entry in entries)
+            expected = Counter((*place, job.id) for job in self._jobs.values() for place in _lists_of(job))
             astray = (placed - expected) + (expected - placed)
-            return [Finding(code="MISPLACED", message=f"job {key[2]} is misplaced", job_id=key[2]) for key in astray]
+            return [Finding(code="MISPLACED", message=f"job {key[-1]} is misplaced", job_id=key[-1]) for key in astray]
+
+    def _all_lists(self) -> Iterator[tuple[Spot, list[Spot]]]:
+        yield from self._places.items()
+        yield from (((fault,), dead) for fault, dead in self._faults.items())
 
     def _tick(self, lease: int) -> LeaseClock:
         self._lease_clock = tick(self._lease_clock, self.now(), lease)
@@ -364,6 +503,8 @@ class MemoryStore(Store):
         if job.status == JobStatus.QUEUED:
             self._ready_keys[job.id] = (-job.priority, job.score, next(self._turn), job.id)
             insort(self._ready[job.queue], self._ready_keys[job.id])
+        if job.fault is not None:
+            insort(self._faults[job.fault], (job.score, job.id))
         if job.holds_unique_key(self.now()) and self._holder_of(job.unique_key) is None:
             self._unique[job.unique_key or ""] = job.id
 
@@ -371,6 +512,8 @@ class MemoryStore(Store):
         _discard(self._places[job.status, job.queue], (job.score, job.id))
         if job.status == JobStatus.QUEUED:
             _discard(self._ready[job.queue], self._ready_keys.pop(job.id))
+        if job.fault is not None:
+            _discard(self._faults[job.fault], (job.score, job.id))
 
     def _remove(self, job: Job) -> None:
         self._leave(job)
@@ -378,11 +521,17 @@ class MemoryStore(Store):
         if self._unique.get(job.unique_key or "") == job.id:
             del self._unique[job.unique_key or ""]
         self._journals.pop(job.id, None)
+        if job.owner is not None:
+            self._gone[job.id] = Gone(job.owner, self.now())
         del self._jobs[job.id]
 
 
-def _empty_journal() -> dict[EntryKind, deque[Entry]]:
+def _empty_journal() -> Journals:
     return {kind: deque(maxlen=most) for kind, most in JOURNAL_LIMITS.items()}
+
+
+def _lists_of(job: Job) -> list[Spot]:
+    return [(job.status, job.queue)] + ([(job.fault,)] if job.fault is not None else [])
 
 
 def _discard(entries: list[Spot], entry: Spot) -> None:

@@ -15,7 +15,7 @@ from asyncjobs.domain.job import Job
 from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError, StoreError, StoreOutOfMemory, StoreUnavailable, UnknownHandler
 from asyncjobs.outcome import error_of
-from asyncjobs.registry import handlers, lookup
+from asyncjobs.registry import handlers, is_internal, lookup
 from asyncjobs.stores.base import Change
 from asyncjobs.worker import news
 from asyncjobs.worker.clock import Clock
@@ -117,7 +117,7 @@ class Child:
         self._clock.ask(self._store)
         if self._queues.is_open:
             known = {counts.queue for counts in self._engine.counts()}
-            self._queues.learn(known | _declared_queues(self._engine))
+            self._queues.learn(known | declared_queues(self._engine))
         self._next_ask = time.monotonic() + ASK_SECONDS * random.uniform(0.9, 1.1)
 
     def _collect(self) -> None:
@@ -125,7 +125,7 @@ class Child:
         for run in self._inbox.ended():
             self._crew.ended(run)
             self._end(run)
-        if self._table.read("order") != Order.WORK:
+        if self._table.read("order") != Order.WORK or self._table.read("is_quiet"):
             self._give_back(self._crew.take_back())
         else:
             self._give_back(self._crew.take_back_stuck())
@@ -160,7 +160,7 @@ class Child:
             self._outbox.note(run, new, context.take_lines())
 
     def _limit(self) -> int:
-        if self._is_finishing():
+        if self._is_finishing() or self._table.read("is_quiet"):
             return 0
         limit = min(self._crew.wanted(), self._hands.room)
         if self._options.max_jobs is not None:
@@ -297,9 +297,11 @@ class Child:
                 self._exchange(0)
 
 
-def _declared_queues(engine: Engine) -> set[str]:
-    """Queues that may get jobs without anybody having used them yet."""
-    return {handler.options.queue for handler in handlers()} | engine.conf.queues.keys() - {OTHER_QUEUES}
+def declared_queues(engine: Engine) -> set[str]:
+    """Queues that may get jobs without anybody having used them yet. Each costs every claim a look."""
+    webhooks = engine.conf.api.webhooks
+    of_handlers = {handler.options.queue for handler in handlers() if not is_internal(handler)}
+    return of_handlers | engine.conf.queues.keys() - {OTHER_QUEUES} | ({webhooks.queue} if webhooks.hosts else set())
 
 
 def _parked(job: Job, error: UnknownHandler, *, now: int) -> Job:

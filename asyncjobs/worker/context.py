@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Final, Literal
+from typing import Final, Literal, NoReturn
 
 from asyncjobs.domain.job import Job, Progress
 from asyncjobs.errors import InvalidJob
@@ -95,7 +95,7 @@ class JobContext:
         self._lines.append(Entry("log", self._now(), storable(str(message))[:MAX_LINE]))
         self._noted(self)
 
-    def snooze(self, delay: Duration) -> None:
+    def snooze(self, delay: Duration) -> NoReturn:
         """Ends the run here, to be run again after `delay`. Nothing is charged."""
         raise Interrupted("snoozed", delay=duration_ms(delay))
 

@@ -49,14 +49,25 @@ class Duty(ABC):
 
 
 class Beating(Duty):
-    """Extends the leases of what the children hold, and says that they live."""
+    """Extends the leases of what the children hold, says that they live, and passes on what is ordered of them.
 
-    def __init__(self, engine: Engine, options: WorkerOptions, staff: Staff, about: Mapping[str, Any]) -> None:
+    An order is answered with every beat, and obeyed when it is another one than the child's last.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: WorkerOptions,
+        staff: Staff,
+        about: Mapping[str, Any],
+        obey: Callable[[str], None],
+    ) -> None:
         super().__init__()
         self._store = engine.store
         self._lease = options.lease
         self._staff = staff
         self._about = about
+        self._obey = obey
 
     def perform(self) -> float:
         is_busy = False
@@ -78,6 +89,10 @@ class Beating(Duty):
         versions = {job.id: job.version for job in old.values()}
         beat = self._store.beat(child.id, versions, lease=self._lease, about=self._text(child, held))
         child.recorded_at = time.monotonic()
+        if beat.order != child.ordered:
+            child.ordered = beat.order
+            child.recorded_at = 0.0  # so that it is soon known to have been heard
+            self._obey(beat.order)
         flagged = [child.table.flag(old[job_id], Flag.LOST) for job_id in beat.lost]
         flagged += [child.table.flag(job, Flag.LOST) for job in by_version if job is not old[job.id]]
         flagged += [child.table.flag(old[job_id], Flag.CANCEL) for job_id in beat.cancels]
@@ -92,9 +107,15 @@ class Beating(Duty):
             "running": len(current),
             "memory": child.memory(),
             "claimed_ago": monotonic_ms() - child.table.read("claimed_at"),
-            "state": "ending" if child.table.read("order") else "working",
+            "state": _state(child),
         }
         return json.dumps({**self._about, **facts})
+
+
+def _state(child: ChildProcess) -> str:
+    if child.table.read("order"):
+        return "ending"
+    return "quiet" if child.table.read("is_quiet") else "working"
 
 
 def _is_old(held: Held) -> bool:
@@ -221,6 +242,7 @@ def about_worker(options: WorkerOptions, version: str) -> dict[str, Any]:
         "since": time.time(),
         "version": version,
         "queues": list(options.queues),
+        "exclude": list(options.exclude),
         "threads": options.threads,
         "async_concurrency": options.async_concurrency,
     }

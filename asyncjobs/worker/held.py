@@ -19,7 +19,7 @@ _SLOT: Final = Struct("36sBxxxQQQQ")  # of Held, all but the slot's number
 _FLAGS: Final = 36
 _RUNNING_SINCE: Final = 56
 _DEADLINE: Final = 64
-_HEADER: Final = ("order", "count", "claimed_at", "has_drained", "look_at")
+_HEADER: Final = ("order", "count", "claimed_at", "has_drained", "look_at", "is_quiet")
 ENDED: Final = 1
 _FIRST: Final = len(_HEADER) * _NUMBER.size
 
@@ -76,7 +76,7 @@ class HeldTable:
         self._memory = mmap.mmap(-1, _FIRST + slots * _SLOT.size)
 
     def read(self, name: str) -> int:
-        """A number of the header: `order` and `look_at` are the supervisor's, the others the child's."""
+        """A number of the header: `order`, `look_at` and `is_quiet` are the supervisor's, the others the child's."""
         number: int = _NUMBER.unpack_from(self._memory, _HEADER.index(name) * _NUMBER.size)[0]
         return number
 

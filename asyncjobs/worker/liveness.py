@@ -1,11 +1,11 @@
 """Whether the workers of this machine take jobs: for probes."""
 
-import json
 import os
 import socket
 from collections.abc import Iterator
 from typing import Any, Final
 
+from asyncjobs.about import read_about
 from asyncjobs.engine import Engine
 
 LONGEST_SILENCE_MS: Final = 45_000  # of a worker's record
@@ -15,7 +15,7 @@ LONGEST_HUNGER_MS: Final = 60_000  # of a child that runs nothing, since it was 
 def complaints(engine: Engine, *, name: str | None) -> list[str]:
     """What is wrong with the workers of this machine, or with the one of that name; none: all is well."""
     now = engine.store.now()
-    said = [(now - record.beat_at, _about(record.about)) for record in engine.store.workers()]
+    said = [(now - record.beat_at, read_about(record.about)) for record in engine.store.workers()]
     mine = [(silence, about) for silence, about in said if _is_meant(about, name)]
     newest = {about.get("name"): about.get("since", 0) for _, about in sorted(mine, key=_since)}
     if not mine:
@@ -36,7 +36,7 @@ def _complaints(silence: int, about: dict[str, Any]) -> Iterator[str]:
     hunger = silence + about.get("claimed_ago", 0)
     if silence > LONGEST_SILENCE_MS:
         yield f"process {about['pid']} was last heard of {silence // 1000} s ago"
-    elif not about.get("running") and hunger > LONGEST_HUNGER_MS:
+    elif not about.get("running") and about.get("state") != "quiet" and hunger > LONGEST_HUNGER_MS:
         yield f"process {about['pid']} asked for jobs and was not answered for {hunger // 1000} s"
 
 
@@ -57,11 +57,3 @@ def _is_there(pid: object) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _about(text: str) -> dict[str, Any]:
-    try:
-        about = json.loads(text)
-    except ValueError:
-        return {}
-    return about if isinstance(about, dict) else {}

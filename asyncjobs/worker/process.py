@@ -41,6 +41,7 @@ class ChildProcess:
         self.canceled_at: dict[tuple[str, int], int] = {}  # by id and version, when it was first seen so
         self.started_at = time.monotonic()
         self.recorded_at = 0.0  # when the store was last told of it
+        self.ordered = ""  # what the store last had for it
         self.leave_at: float | None = None  # when it is to hand back what is left
         self.kill_at: float | None = None
 
@@ -61,6 +62,12 @@ class ChildProcess:
         """Orders become more urgent, never less."""
         if order > self.table.read("order"):
             self.table.write("order", order)
+        self.bell.ring()
+
+    def hush(self, *, is_quiet: bool) -> None:
+        """Has it claim no more for the time being, or claim again."""
+        self.table.write("claimed_at", monotonic_ms())  # or it would seem to have asked in vain all the while
+        self.table.write("is_quiet", is_quiet)
         self.bell.ring()
 
     def kill(self) -> None:

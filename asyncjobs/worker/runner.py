@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import transaction
 
-from asyncjobs.arguments.decoding import decode_call
 from asyncjobs.conf import Conf
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobError
@@ -66,8 +65,9 @@ class Runner:
         self._enter(run)
         try:
             self._begin(run)
-            args, kwargs = decode_call(run.job.payload)
-            self._completed(run, await _handler_of(run).function(*args, **kwargs))
+            handler = _handler_of(run)
+            args, kwargs = handler.call_of(run.job)
+            self._completed(run, await handler.function(*args, **kwargs))
         except BaseException as error:
             self._ended(run, error)
         run.seconds = time.monotonic() - run.since
@@ -83,8 +83,8 @@ class Runner:
         tell(job_started, run.handler, job=run.job)
 
     def _call(self, run: Run) -> None:
-        args, kwargs = decode_call(run.job.payload)
         handler = _handler_of(run)
+        args, kwargs = handler.call_of(run.job)
         if not handler.atomic:
             return self._completed(run, handler.function(*args, **kwargs))
         with transaction.atomic(using=self._conf.database):

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, Final
 
 from asyncjobs import signals
@@ -45,6 +46,8 @@ class Supervisor:
         self._bell = Bell()
         self._children: tuple[ChildProcess, ...] = ()
         self._endings = 0  # signals to end received
+        self._orders: SimpleQueue[str] = SimpleQueue()  # that came by way of the store
+        self._is_quiet = False
         self._is_ending = False
         self._must_reload = False
         self._short_lives = 0
@@ -70,7 +73,8 @@ class Supervisor:
         return self._must_reload and not self._endings
 
     def _duties(self, about: Mapping[str, Any]) -> list[Duty]:
-        duties: list[Duty] = [self._burying, Beating(self._engine, self._options, lambda: self._children, about)]
+        beating = Beating(self._engine, self._options, lambda: self._children, about, self._take_order)
+        duties: list[Duty] = [self._burying, beating]
         if self._options.is_housekeeping:
             duties.append(Rescuing(self._engine, self._options))
         return duties
@@ -89,6 +93,7 @@ class Supervisor:
 
     def _goes_on(self) -> bool:
         """Looks at everything, and whether there is anything left to wait for."""
+        self._heed_orders()
         self._heed_signals()
         self._reload_if_stale()
         self._next_look = time.monotonic() + IDLE_SECONDS
@@ -98,6 +103,26 @@ class Supervisor:
         self._reap()
         self._staff()
         return bool(self._children) or not self._is_ending
+
+    def _take_order(self, order: str) -> None:
+        """What is ordered of one child is for the whole worker. Called by the keeper's thread."""
+        self._orders.put(order)
+        self._bell.ring()
+
+    def _heed_orders(self) -> None:
+        while not self._orders.empty():
+            match self._orders.get():
+                case "stop":
+                    self._endings = self._endings or 1
+                case "quiet" | "work" as order:
+                    self._hush(is_quiet=order == "quiet")
+
+    def _hush(self, *, is_quiet: bool) -> None:
+        if is_quiet != self._is_quiet:
+            logger.info("taking no more jobs" if is_quiet else "taking jobs again")
+        self._is_quiet = is_quiet
+        for child in self._children:
+            child.hush(is_quiet=is_quiet)
 
     def _heed_signals(self) -> None:
         if self._endings and (not self._is_ending or self._must_reload):
@@ -209,6 +234,7 @@ class Supervisor:
 
     def _start(self) -> ChildProcess:
         child = ChildProcess(self._options.slots)
+        child.hush(is_quiet=self._is_quiet)
         child.start(lambda: self._work(child))
         tell(signals.child_started, None, worker=child.id, pid=child.pid)
         return child

@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--stores", default="valkey,postgres,sqlite", help="default: %(default)s")
     parser.add_argument("--stored", default="10000", help="sizes at which reads are measured (default: %(default)s)")
     parser.add_argument("--delayed", type=int, default=0, help="delayed jobs to drain beside (default: none)")
+    parser.add_argument("--api", action="store_true", help="the HTTP API alone, with a request for every 20 jobs")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -32,10 +33,13 @@ def main() -> None:
 
 def _sections(kind: str, options: argparse.Namespace, cleanup: ExitStack) -> Iterator[tuple[str, Iterable["Figure"]]]:
     from tests.backends import BACKENDS
-    from tests.bench import reads, running, throughput
+    from tests.bench import api, reads, running, throughput
 
     backend = BACKENDS[kind](cleanup)
     store = backend.open()
+    if options.api:
+        yield "api", api.figures(kind, backend, options.jobs // 20)
+        return
     yield "throughput", throughput.figures(store, options.jobs)
     if options.delayed:
         yield "beside delayed jobs", [throughput.beside_delayed(store, options.jobs, options.delayed)]

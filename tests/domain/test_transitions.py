@@ -6,6 +6,7 @@ import pytest
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, Job, JobError, JobStatus, Progress
+from asyncjobs.domain.past import Past
 from asyncjobs.errors import AlreadyAssigned, InvalidTransition, RetryDelay, WrongStatus
 
 NOW = 50_000
@@ -246,3 +247,63 @@ def test_notes_change_nothing_else() -> None:
     assert differences(RUNNING, asked) == {"cancel_requested": NOW, "updated_at": NOW}
     told = transitions.report(RUNNING, Progress(done=1, total=2), now=NOW)
     assert differences(RUNNING, told) == {"progress": Progress(done=1, total=2), "updated_at": NOW}
+
+
+def test_a_retry_may_be_held_back() -> None:
+    held = transitions.retry(FAILED, now=NOW, hold=700)
+    assert (held.status, held.due_at) == (JobStatus.SCHEDULED, NOW + 700)
+    assert differences(transitions.retry(FAILED, now=NOW), held).keys() == {"status", "due_at"}
+
+
+BY_HAND: dict[str, tuple[Job, Callable[[Job], Job]]] = {
+    "retry": (FAILED, lambda job: transitions.retry(job, now=NOW)),
+    "held retry": (FAILED, lambda job: transitions.retry(job, now=NOW, hold=700)),
+    "run_now": (SCHEDULED, lambda job: transitions.run_now(job, now=NOW)),
+    "reschedule": (SCHEDULED, lambda job: transitions.reschedule(job, NOW + 700, now=NOW)),
+    "cancel": (READY, lambda job: transitions.cancel(job, now=NOW, reason="no need")),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_was_done_by_hand_can_be_undone(name: str) -> None:
+    before, act = BY_HAND[name]
+    after = act(before)
+    undone = transitions.undo(after, Past.of(before, after), now=NOW + 5)
+    assert differences(before, undone) == {"version": after.version + 1, "updated_at": NOW + 5}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_undone_cannot_be_undone_again(name: str) -> None:
+    before, act = BY_HAND[name]
+    after = act(before)
+    past = Past.of(before, after)
+    with pytest.raises(WrongStatus):
+        transitions.undo(transitions.undo(after, past, now=NOW + 5), past, now=NOW + 6)
+
+
+def test_a_held_retry_can_be_undone_until_it_starts() -> None:
+    held = transitions.retry(FAILED, now=NOW, hold=700)
+    past = Past.of(FAILED, held)
+    due = transitions.promote(held, now=NOW + 700)
+    assert differences(FAILED, transitions.undo(due, past, now=NOW + 701)).keys() == {"version", "updated_at"}
+    started = transitions.start(due, worker="w1", until=99_000, now=NOW + 800)
+    for later in (started, transitions.release(started, now=NOW + 900)):
+        with pytest.raises(WrongStatus):
+            transitions.undo(later, past, now=NOW + 901)
+
+
+def test_what_somebody_else_did_instead_is_not_undone() -> None:
+    mine, other = transitions.cancel(READY, now=NOW), transitions.cancel(READY, now=NOW + 1)
+    with pytest.raises(WrongStatus):
+        transitions.undo(other, Past.of(READY, mine), now=NOW + 2)
+
+
+def test_what_somebody_else_did_since_is_not_undone() -> None:
+    held = transitions.retry(FAILED, now=NOW, hold=700)
+    for other in (
+        transitions.cancel(held, now=NOW + 1),
+        transitions.run_now(held, now=NOW + 1),
+        transitions.reschedule(held, NOW + 9_000, now=NOW + 1),
+    ):
+        with pytest.raises(WrongStatus):
+            transitions.undo(other, Past.of(FAILED, held), now=NOW + 2)

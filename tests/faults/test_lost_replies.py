@@ -9,7 +9,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import StoreUnavailable
-from asyncjobs.stores.base import Change, Entry, Pause
+from asyncjobs.stores.base import Change, Entry, Pause, Receipt, Repeated
 from asyncjobs.stores.redis import RedisStore
 from tests.proxy import Proxy
 from tests.scene import LEASE, Scene, ids
@@ -52,6 +52,21 @@ def test_add_stores_every_job_once(scene: Scene, far: Scene, proxy: Proxy, losse
     assert proxy.lost_all
     assert scene.counted() == {JobStatus.QUEUED: 20, JobStatus.SCHEDULED: 1}
     assert sorted(ids(scene.claim(limit=50))) == sorted(ids(jobs[:20]))
+
+
+def test_a_request_is_answered_as_stored_and_only_once(
+    scene: Scene, far: Scene, proxy: Proxy, losses: Callable[[], None]
+) -> None:
+    twin = scene.add(unique_key="k")
+    jobs = [scene.job(), scene.job(unique_key="k")]
+    receipt = Receipt("a1", "f", "first", scene.clock() + 60_000)
+    losses()
+    assert insist(far.store.add, jobs, receipt=receipt) == [jobs[0], twin]
+    assert proxy.lost_all
+    with pytest.raises(Repeated) as caught:
+        far.store.add([scene.job()], receipt=receipt._replace(text="second"))
+    assert caught.value.receipt == receipt._replace(twins=((1, twin.id),))
+    assert scene.counted() == {JobStatus.QUEUED: 2}
 
 
 def test_swap_writes_every_change_once(scene: Scene, far: Scene, proxy: Proxy, losses: Callable[[], None]) -> None:

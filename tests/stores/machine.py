@@ -5,9 +5,11 @@ There are few ids, queues and keys on purpose: what goes wrong does so when thin
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -19,15 +21,18 @@ from tests.scene import BOOM, LEASE, ids
 from tests.stores.model import MINUTE, Model
 
 HOUR = 3_600_000
+DAY = 24 * HOUR
 IDS = [f"{digit * 8}-2bd0-4672-b79d-d97027f9071a" for digit in "123"]
 QUEUES = ["a", "b"]
 RUNNING = JobStatus.IN_PROGRESS
 
 WORKERS = ["w1", "w2"]
 ENTRIES: list[list[EntryKind]] = [["attempt", "log"], [], ["log"]]
+OTHER = replace(BOOM, message="it broke otherwise")
 HOLDERS_VERBS: list[Callable[..., Job]] = [
     lambda job, *, now: transitions.complete(job, "1", now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=None, now=now),
+    lambda job, *, now: transitions.fail(job, OTHER, delay=None, now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=0, now=now),
     lambda job, *, now: transitions.fail(job, BOOM, delay=3_000, now=now),
     transitions.release,
@@ -68,7 +73,7 @@ unique = st.sampled_from(
         {"unique_key": "k", "unique_while": "ttl", "unique_until": HOUR},
     ]
 )
-submissions = st.builds(
+submission = st.builds(
     lambda job_id, queue, priority, due, key: {"id": job_id, "queue": queue, "priority": priority} | due | key,
     st.sampled_from(IDS),
     st.sampled_from(QUEUES),
@@ -76,6 +81,7 @@ submissions = st.builds(
     st.sampled_from([{}, {}, {"due_at": 0}, {"due_at": 3_000}, {"status": JobStatus.WAITING}]),
     unique,
 )
+submissions = st.lists(submission, min_size=1, max_size=3, unique_by=lambda fields: fields["id"])
 
 
 def when(*statuses: JobStatus) -> Any:
@@ -84,13 +90,14 @@ def when(*statuses: JobStatus) -> Any:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Subclassed with the store to drive."""
+    """What becomes of jobs."""
 
     open: ClassVar[Callable[[Clock], Store]]
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
+        self.began = self.clock()
         self.store = type(self).open(self.clock)
         self.model = Model(self.clock)
         self.past: list[Change] = []
@@ -121,13 +128,17 @@ class StoreMachine(RuleBasedStateMachine):
             fields["unique_until"] = now + unique_until
         return Job(name="tests.echo", created_at=now, updated_at=now, **fields)
 
-    @rule(submissions=st.lists(submissions, min_size=1, max_size=3, unique_by=lambda fields: fields["id"]))
+    @rule(submissions=submissions)
     def add(self, submissions: list[dict[str, Any]]) -> None:
-        jobs = [self.submission(**fields) for fields in submissions]
+        self.put([self.submission(**fields) for fields in submissions])
+
+    def put(self, jobs: list[Job], **options: Any) -> list[Job]:
         self.forget_former_lives(jobs)
-        pairs = list(zip(jobs, self.store.add(jobs), strict=True))
-        for place, (job, answered) in enumerate(pairs):
-            self.model.added(job, answered, before=pairs[:place])
+        answered = self.store.add(jobs, **options)
+        pairs = list(zip(jobs, answered, strict=True))
+        for place, pair in enumerate(pairs):
+            self.model.added(*pair, before=pairs[:place])
+        return answered
 
     def forget_former_lives(self, jobs: list[Job]) -> None:
         """A job added again after it was deleted is another one, with the versions of the first."""
@@ -230,19 +241,25 @@ class StoreMachine(RuleBasedStateMachine):
         beat = self.store.beat(worker, held, lease=LEASE)
         assert sorted(beat.lost) == sorted(held.keys() - ids(mine))
         assert sorted(beat.cancels) == [job.id for job in mine if job.cancel_requested is not None]
+        assert beat.order == self.model.orders.setdefault(worker, "")
         for job in mine:
             self.model.put(job.replace(claimed_until=until))
 
-    @when(*TERMINAL)
+    @precondition(lambda machine: machine.model.of(*TERMINAL) or machine.model.trash)
     @rule(which=which, statuses=st.sets(st.sampled_from(sorted(TERMINAL)), min_size=1), ms=st.sampled_from([0, 1]))
     def prune(self, which: int, statuses: set[JobStatus], ms: int) -> None:
-        before = self.clock() + ms
+        before, limit = self.clock() + ms, which + 1
         old = [job for job in self.model.of(*statuses) if job.score < before]
-        assert self.store.prune(dict.fromkeys(statuses, before), limit=which + 1) == min(len(old), which + 1)
+        over = [rest.job for rest in self.model.trash.values() if rest.until <= self.clock()]
+        assert self.store.prune(dict.fromkeys(statuses, before), limit=limit) == min(len(old) + len(over), limit)
         gone = [job for job in old if self.store.get([job.id]) == [None]]
-        assert len(gone) == min(len(old), which + 1)
+        assert len(gone) == min(len(old), limit)
         for job in gone:
             self.model.remove(job)
+        emptied = [job.id for job in over if self.store.rests(job.id) is None]
+        assert len(emptied) == min(len(over), limit - len(gone))
+        for job_id in emptied:
+            del self.model.trash[job_id]
 
     @when(*JobStatus)
     @rule(which=which, stale=st.booleans())
@@ -251,6 +268,23 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.delete([job.replace(version=job.version - stale)]) == [not stale]
         if not stale:
             self.model.remove(job)
+
+    @when(*JobStatus)
+    @rule(which=which, ms=st.sampled_from([0, 2_000, HOUR]))
+    def delete_to_the_trash(self, which: int, ms: int) -> None:
+        job = self.one(which, *JobStatus)
+        until = self.clock() + ms
+        assert self.store.delete([job], rest_until=until) == [True]
+        self.model.lay(job, until)
+
+    @precondition(lambda machine: machine.model.trash)
+    @rule(wanted=st.permutations(IDS))
+    def restore(self, wanted: list[str]) -> None:
+        wanted = wanted[:2]
+        # A job that was added under the same id is another one, whose changes are not those of the first.
+        back = {job_id for job_id in wanted if job_id in self.model.trash and job_id not in self.model.jobs}
+        assert self.store.restore(wanted) == [self.model.restored(job_id) for job_id in wanted]
+        self.as_claimed |= {job_id: self.model.jobs[job_id] for job_id in back}
 
     @rule(queue=st.sampled_from(QUEUES))
     def pause_or_resume(self, queue: str) -> None:
@@ -264,6 +298,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([60, 2_000, LEASE // 2, LEASE, HOUR, -HOUR]))
     def elapse_or_jump(self, ms: int) -> None:
+        """Within a day: for so long it is known of a worker that there was one."""
+        assume(self.clock() + ms < self.began + DAY)
         self.clock.advance(ms)
         assert sorted(ids(self.store.lapsed(len(IDS), lease=LEASE))) == ids(self.model.lapsed())
 
@@ -286,6 +322,10 @@ class StoreMachine(RuleBasedStateMachine):
             assert sorted(ids(self.store.held(worker))) == ids(mine)
 
     @invariant()
+    def the_trash_holds_what_was_laid_there(self) -> None:
+        assert {rest.job.id: rest for rest in self.store.trash().resting} == self.model.trash
+
+    @invariant()
     def every_job_is_counted_once(self) -> None:
         counted = {counts.queue: dict(counts.by_status) for counts in self.store.counts()}
         jobs = self.model.jobs.values()
@@ -298,6 +338,20 @@ class StoreMachine(RuleBasedStateMachine):
         this_minute = self.clock() // MINUTE * MINUTE
         series = {(at, queue, status): count for at, queue, status, count in self.store.series(1) if at == this_minute}
         assert series == {key: count for key, count in self.model.ended.items() if key[0] == this_minute}
+
+    @invariant()
+    def every_fault_is_that_of_its_dead_jobs(self) -> None:
+        expected = self.model.faults()
+        faults = self.store.faults(10)
+        last = [fault.last_at for fault in faults]
+        assert last == sorted(last, reverse=True)
+        assert {fault.fault: (fault.first_at, fault.last_at, fault.count, sum(fault.days)) for fault in faults} == {
+            fault: (times[0], times[-1], len(times), len(times)) for fault, times in expected.items()
+        }
+        for fault in faults:
+            found = self.store.find(Query(fault=fault.fault)).jobs
+            assert sorted(job.score for job in found) == expected[fault.fault]
+            assert (found[0].id, found[0].score) == (fault.newest, fault.last_at)
 
     @invariant()
     def every_index_agrees(self) -> None:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock, tick
-from asyncjobs.stores.base import JOURNAL_LIMITS, Change, EntryKind
+from asyncjobs.stores.base import JOURNAL_LIMITS, Change, EntryKind, Receipt, Resting
 from tests.clock import Clock
 from tests.scene import LEASE
 
@@ -21,9 +21,13 @@ class Model:
         self.now = clock
         self.jobs: dict[str, Job] = {}
         self.paused: set[str] = set()
+        self.receipts: dict[str, Receipt] = {}
+        self.orders: dict[str, str] = {}  # of each worker that was heard from, "" if there is none
         self.queues: set[str] = set()
         self.ended: Counter[tuple[int, str, JobStatus]] = Counter()
         self.entries: defaultdict[tuple[str, EntryKind], list[str]] = defaultdict(list)
+        self.trash: dict[str, Resting] = {}
+        self._laid: dict[tuple[str, EntryKind], list[str]] = {}
         self._holders: dict[str, str] = {}
         self._lease_clock = LeaseClock(clock())
 
@@ -91,6 +95,13 @@ class Model:
         self.put(result)
         return True
 
+    def faults(self) -> dict[str, list[int]]:
+        """When the dead jobs of each fault failed."""
+        times: defaultdict[str, list[int]] = defaultdict(list)
+        for job in self.of(JobStatus.FAILED):
+            times[job.fault or ""].append(job.score)
+        return {fault: sorted(of) for fault, of in times.items()}
+
     def lapsed(self) -> list[Job]:
         clock = self.tick()
         running = self.of(JobStatus.IN_PROGRESS)
@@ -113,6 +124,20 @@ class Model:
         del self.jobs[job.id]
         for kind in JOURNAL_LIMITS:
             self.entries.pop((job.id, kind), None)
+
+    def lay(self, job: Job, until: int) -> None:
+        """Removes the job into the trash."""
+        self.trash[job.id] = Resting(job, self.now(), until)
+        self._laid |= {(job.id, kind): self.entries[job.id, kind] for kind in JOURNAL_LIMITS}
+        self.remove(job)
+
+    def restored(self, job_id: str) -> Job | None:
+        """What is stored under this id, if it was to come back from the trash."""
+        if job_id in self.trash and job_id not in self.jobs:
+            job = self.trash.pop(job_id).job
+            self.put(job.replace(version=job.version + 1))
+            self.entries |= {(job_id, kind): self._laid[job_id, kind] for kind in JOURNAL_LIMITS}
+        return self.jobs.get(job_id)
 
     def journal(self, job_id: str, kind: EntryKind) -> list[tuple[int, str]]:
         """The entries that are kept, each with its number."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock
-from asyncjobs.stores.base import Beat, Change
+from asyncjobs.stores.base import Beat, Change, Receipt
 from asyncjobs.stores.memory import MemoryStore, Spot
 
 
@@ -87,6 +87,18 @@ class AddOverwrites(MemoryStore):
         return super().add(jobs, **options)
 
 
+class AddIgnoresReceipts(MemoryStore):
+    def add(self, jobs: Sequence[Job], *, receipt: Receipt | None = None, **options: Any) -> list[Job]:
+        return super().add(jobs, **options)
+
+
+class ARepeatedCallBringsBackTheDeleted(MemoryStore):
+    def add(self, jobs: Sequence[Job], *, receipt: Receipt | None = None, **options: Any) -> list[Job]:
+        kept = self.receipt(receipt.key) if receipt else None
+        is_repeated = receipt is not None and kept is not None and kept.text == receipt.text
+        return super().add(jobs, receipt=None if is_repeated else receipt, **options)
+
+
 class ClaimLeavesTheJobReady(MemoryStore):
     def claim(self, queues: Sequence[str], **options: Any) -> list[Job]:
         before = {queue: list(entries) for queue, entries in self._ready.items()}
@@ -139,6 +151,13 @@ class BeatIgnoresVersions(MemoryStore):
         return super().beat(worker, known, lease=lease, about=about)
 
 
+class BeatForgetsTheOrder(MemoryStore):
+    def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
+        beat = super().beat(worker, held, lease=lease, about=about)
+        self.order(worker, "")
+        return beat
+
+
 class BeatExtendsNothing(MemoryStore):
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         return super().beat(worker, held, lease=0, about=about)
@@ -159,13 +178,20 @@ class ALeaseStretchesWhenTheClockIsSetBack(MemoryStore):
 
 
 class DeleteIgnoresVersions(MemoryStore):
-    def delete(self, jobs: Sequence[Job]) -> list[bool]:
-        return super().delete([self._jobs.get(job.id, job) for job in jobs])
+    def _delete(self, job: Job, *rest: Any) -> bool:
+        return super()._delete(self._jobs.get(job.id, job), *rest)
 
 
 class PruneTakesTheVeryTimeToo(MemoryStore):
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         return super().prune({status: at + 1 for status, at in before.items()}, limit=limit)
+
+
+class AFaultKeepsTheRetried(MemoryStore):
+    def _leave(self, job: Job) -> None:
+        super()._leave(job)
+        if job.fault is not None:
+            insort(self._faults[job.fault], (job.score, job.id))
 
 
 class AMoveLeavesTheOldPlace(MemoryStore):

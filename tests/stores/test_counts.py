@@ -89,7 +89,7 @@ def test_a_released_job_waits_since_its_release(scene: Scene) -> None:
 
 def test_a_pause_shows_in_the_counts(scene: Scene) -> None:
     scene.add()
-    pause = Pause(queue="default", since=scene.clock(), reason="release läuft")
+    pause = Pause(queue="default", since=scene.clock(), reason="release läuft", by="7")
     scene.store.pause(pause)
     assert counts_of(scene).pause == pause
 

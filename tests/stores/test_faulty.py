@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import StoreUnavailable
-from asyncjobs.stores.base import Change, Entry, Pause, Store
+from asyncjobs.stores.base import Change, Entry, Gone, Pause, Receipt, Store
 from tests.backends import Backend
 from tests.clock import Clock
 from tests.scene import BOOM, LEASE, Scene, ids
@@ -76,8 +76,9 @@ def test_every_job_runs_to_its_end_once(backend: Backend, clock: Clock, faults: 
 def test_every_verb_may_be_repeated(backend: Backend, clock: Clock, faults: list[Fault]) -> None:
     store = emptied(backend, clock)
     scene, faulty = Scene(store, clock), FaultyStore(store, faults)
-    job, twin = scene.job(unique_key="k"), scene.job(unique_key="k")
-    assert insist(faulty.add, [job, twin]) == [job, job]
+    job, twin = scene.job(unique_key="k", owner="ada"), scene.job(unique_key="k")
+    receipt = Receipt("a1", "f", "first", clock() + 1_000)
+    assert insist(faulty.add, [job, twin], receipt=receipt) == [job, job]
     insist(faulty.pause, Pause(queue="default", since=clock()))
     assert scene.claim() == []
     insist(faulty.resume, "default")
@@ -87,7 +88,11 @@ def test_every_verb_may_be_repeated(backend: Backend, clock: Clock, faults: list
     retried = move(faulty, transitions.retry, failed, now=clock())
     canceled = move(faulty, transitions.cancel, retried, now=clock())
     assert insist(faulty.get, [job.id, twin.id]) == [canceled, None]
-    assert insist(faulty.delete, [canceled]) == [True]
+    assert insist(faulty.delete, [canceled], rest_until=clock() + 1_000) == [True]
+    [restored] = insist(faulty.restore, [job.id])
+    assert restored == canceled.replace(version=canceled.version + 1)
+    assert insist(faulty.delete, [restored]) == [True]
+    assert store.gone(job.id) == Gone("ada", clock())
     assert sorted(minute.count for minute in store.series(1)) == [1, 1]
     assert scene.counted() == {}
     assert store.check() == []

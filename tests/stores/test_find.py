@@ -49,7 +49,7 @@ def test_no_ids_no_jobs(store: Store) -> None:
 
 
 def test_an_empty_store_has_one_empty_page(store: Store) -> None:
-    assert store.find(Query()) == Page([], "")
+    assert store.find(Query()) == Page([], "", [])
 
 
 def test_without_a_filter_all_jobs_are_found(scene: Scene) -> None:
@@ -101,6 +101,45 @@ def test_finished_jobs_come_by_the_time_they_ended(scene: Scene) -> None:
     scene.clock.advance(1)
     ended_last = scene.settle(transitions.complete, first, "1")
     assert scene.found(status=JobStatus.COMPLETED) == [ended_last, ended_first]
+
+
+@pytest.mark.parametrize("status", JobStatus)
+def test_an_owners_jobs_of_a_status_come_in_the_order_of_their_creation(scene: Scene, status: JobStatus) -> None:
+    others = add_in_turn(scene, 2, owner="zoë")
+    jobs = []
+    for queue in ("a", "b", "a", "b"):
+        scene.clock.advance(1)
+        jobs.append(scene.in_status(status, owner="zoë", queue=queue))
+        scene.in_status(status, owner="zo", queue=queue)
+    wanted = [job for job in scene.store.get(ids([*others, *jobs])) if job and job.status == status]
+    for of, queues in ((wanted, {}), ([job for job in wanted if job.queue == "a"], {"queue": "a"})):
+        query = {"status": status, "owner": "zoë", **queues}
+        assert scene.found(**query) == of[::-1]
+        assert [job for page in pages(scene, limit=1, oldest_first=True, **query) for job in page.jobs] == of
+        assert [job for page in pages(scene, limit=3, **query) for job in page.jobs] == of[::-1]
+
+
+def test_an_owner_who_ran_a_job_again_meets_it_where_it_was(scene: Scene) -> None:
+    first, second = add_in_turn(scene, 2, owner="zoë")
+    scene.settle(transitions.run_now, scene.settle(transitions.reschedule, first, scene.clock() + 1))
+    assert ids(scene.found(status=JobStatus.QUEUED, owner="zoë")) == ids([second, first])
+    assert ids(scene.found(status=JobStatus.QUEUED)) == ids([first, second])
+
+
+@pytest.mark.parametrize("oldest_first", [True, False])
+@pytest.mark.parametrize("query", [{}, {"status": JobStatus.QUEUED}, {"tag": "red"}])
+def test_an_owner_finds_a_job_on_the_first_page_however_many_others_have(
+    scene: Scene,
+    query: dict,
+    oldest_first: bool,  # noqa: FBT001 - pytest's
+) -> None:
+    scene.store.add([scene.job(owner="bob", tags=("red",)) for _ in range(1_000)])
+    scene.clock.advance(1)
+    own = scene.add(owner="zoë", tags=("red",))
+    scene.clock.advance(1)
+    scene.store.add([scene.job(owner="bob", tags=("red",)) for _ in range(1_000)])
+    page = scene.store.find(Query(owner="zoë", limit=1, oldest_first=oldest_first, **query))
+    assert (page.jobs, page.next) == ([own], "")
 
 
 FILTERS = [
@@ -183,6 +222,18 @@ def test_paging_meets_every_job_of_a_status_once(scene: Scene, status: JobStatus
     for query in ({}, {"queue": "a"}):
         found = [job.id for page in pages(scene, status=status, limit=2, **query) for job in page.jobs]
         assert sorted(found) == sorted(job.id for job in jobs if query.get("queue") in (None, job.queue))
+
+
+@pytest.mark.parametrize("status", [None, *JobStatus])
+def test_from_any_job_of_a_page_a_query_goes_on_in_either_direction(scene: Scene, status: JobStatus | None) -> None:
+    for queue in ("a", "b", "a", "b", "c"):
+        scene.in_status(status or JobStatus.QUEUED, queue=queue)
+    page = scene.store.find(Query(status=status))
+    for at, cursor in enumerate(page.cursors):
+        assert scene.store.find(Query(status=status, after=cursor)).jobs == page.jobs[at + 1 :]
+        back = scene.store.find(Query(status=status, after=cursor, oldest_first=True))
+        assert back.jobs == page.jobs[:at][::-1]
+    assert len(page.cursors) == len(page.jobs) == 5
 
 
 def test_the_last_page_has_no_next(scene: Scene) -> None:

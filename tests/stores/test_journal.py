@@ -3,13 +3,13 @@
 import pytest
 
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job, Progress
+from asyncjobs.domain.job import Job, JobStatus, Progress
 from asyncjobs.errors import InvalidJob, InvalidQuery, StoreError
 from asyncjobs.stores.base import JOURNAL_LIMITS, MAX_ENTRY, MAX_PAGE, Change, Entry, EntryKind, Store
 from tests.backends import KINDS as KINDS_OF_STORE
 from tests.scene import BOOM, Scene
 
-KINDS: list[EntryKind] = ["log", "attempt"]
+KINDS: list[EntryKind] = ["log", "attempt", "action", "chunk"]
 
 
 def line(text: str = "a line", *, kind: EntryKind = "log", at: int = 1_000) -> Entry:
@@ -37,7 +37,7 @@ def log(store: Store, job: Job, *lines: str) -> None:
 
 
 def test_a_job_begins_with_an_empty_journal(scene: Scene) -> None:
-    assert [scene.store.journal(scene.add().id, kind) for kind in KINDS] == [[], []]
+    assert [scene.store.journal(scene.add().id, kind) for kind in KINDS] == [[] for _ in KINDS]
 
 
 def test_a_job_that_does_not_exist_has_no_journal(scene: Scene) -> None:
@@ -113,6 +113,16 @@ def test_a_note_leaves_a_ready_job_in_its_turn(scene: Scene) -> None:
     assert [job.id for job in scene.claim(limit=2)] == [first.id, second.id]
 
 
+@pytest.mark.parametrize("status", JobStatus)
+def test_a_note_leaves_a_job_in_its_place_whatever_that_is(scene: Scene, status: JobStatus) -> None:
+    job = scene.in_status(status, unique_key="k")
+    counted, series = scene.counted(), scene.store.series(1)
+    log(scene.store, job, "one")
+    assert scene.stored(job) == job
+    assert texts(scene.store, job) == ["one"]
+    assert (scene.counted(), scene.store.series(1)) == (counted, series)
+
+
 def test_the_lines_of_many_changes_of_one_job_come_in_order(scene: Scene) -> None:
     started = scene.started()
     done = transitions.complete(started, "1", now=scene.clock())
@@ -120,7 +130,7 @@ def test_the_lines_of_many_changes_of_one_job_come_in_order(scene: Scene) -> Non
     assert texts(scene.store, started) == ["one", "two"]
 
 
-@pytest.mark.parametrize("of", KINDS)
+@pytest.mark.parametrize("of", ["log", "attempt", "action"])
 def test_the_oldest_entries_go_first_and_leave_a_gap(scene: Scene, of: EntryKind) -> None:
     started, most = scene.started(), JOURNAL_LIMITS[of]
     for first in range(0, most + 50, 50):
@@ -128,6 +138,15 @@ def test_the_oldest_entries_go_first_and_leave_a_gap(scene: Scene, of: EntryKind
         write(scene.store, Change(started, started, entries))
     assert numbers(scene.store, started, of) == list(range(51, most + 51))
     assert texts(scene.store, started, of) == [str(number) for number in range(51, most + 51)]
+
+
+def test_a_hundred_chunks_are_far_from_all_that_are_kept(scene: Scene) -> None:
+    started = scene.started()
+    for first in (1, 51):
+        chunks = tuple(line(str(number), kind="chunk") for number in range(first, first + 50))
+        write(scene.store, Change(started, started, chunks))
+    assert numbers(scene.store, started, "chunk") == list(range(1, 101))
+    assert JOURNAL_LIMITS["chunk"] > 100
 
 
 def test_a_change_with_more_entries_than_are_kept_leaves_the_last(scene: Scene) -> None:
@@ -210,7 +229,7 @@ def test_a_deleted_jobs_journal_is_gone(scene: Scene) -> None:
     started = scene.started()
     write(scene.store, failure(started, line(), line(kind="attempt"), now=scene.clock()))
     assert scene.store.delete([scene.stored(started)]) == [True]
-    assert [texts(scene.store, started, kind) for kind in KINDS] == [[], []]
+    assert [texts(scene.store, started, kind) for kind in KINDS] == [[] for _ in KINDS]
 
 
 def test_a_job_added_again_begins_with_an_empty_journal(scene: Scene) -> None:
@@ -226,11 +245,11 @@ def test_a_job_added_again_begins_with_an_empty_journal(scene: Scene) -> None:
 def test_a_pruned_jobs_journal_is_gone_and_the_others_stay(scene: Scene) -> None:
     pruned, kept = scene.started(), scene.started()
     for job in (pruned, kept):
-        write(scene.store, failure(job, line(), line(kind="attempt"), now=scene.clock.advance(10)))
+        write(scene.store, failure(job, *(line(kind=kind) for kind in KINDS), now=scene.clock.advance(10)))
     last = scene.stored(kept)
     assert scene.store.prune({last.status: last.score}, limit=10) == 1
-    assert [texts(scene.store, pruned, kind) for kind in KINDS] == [[], []]
-    assert [len(texts(scene.store, kept, kind)) for kind in KINDS] == [1, 1]
+    assert [texts(scene.store, pruned, kind) for kind in KINDS] == [[] for _ in KINDS]
+    assert [len(texts(scene.store, kept, kind)) for kind in KINDS] == [1] * len(KINDS)
 
 
 def test_a_journal_survives_a_retry_by_hand(scene: Scene) -> None:

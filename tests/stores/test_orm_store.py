@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from threading import Barrier
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import DuplicateJob, QueueFull, StoreError, StoreUnavailable
-from asyncjobs.stores.base import Change, Entry, Query
+from asyncjobs.stores.base import Change, Entry, Query, Receipt, Repeated
 from asyncjobs.stores.orm.database import REPEATS, Database
 from tests.backends import OrmBackend
 from tests.scene import LEASE, Scene, ids
@@ -48,6 +51,72 @@ def test_entries_are_gone_with_the_transaction_that_wrote_them(scene: Scene, ali
         raise RuntimeError
     scene.store.swap([Change(started, started, (Entry("log", 1, "kept too"),))])
     assert [entry.text for entry in scene.store.journal(started.id, "log")] == ["kept", "kept too"]
+
+
+@every_database
+def test_a_receipt_is_gone_with_the_transaction_that_kept_it(scene: Scene, alias: str) -> None:
+    with pytest.raises(RuntimeError), transaction.atomic(using=alias):
+        scene.store.add([scene.job()], receipt=Receipt("a", "f", "rolled back", scene.clock() + 1))
+        raise RuntimeError
+    job = scene.job()
+    assert scene.store.add([job], receipt=Receipt("a", "f", "kept", scene.clock() + 1)) == [job]
+    assert ids(scene.found()) == [job.id]
+
+
+@every_database
+def test_a_repeated_request_leaves_the_callers_transaction_usable(scene: Scene, alias: str) -> None:
+    first = Receipt("a", "f", "first", scene.clock() + 1)
+    with transaction.atomic(using=alias):
+        scene.store.add([], receipt=first)
+        with pytest.raises(Repeated) as caught:
+            scene.store.add([scene.job()], receipt=first._replace(text="second"))
+        job = scene.add()
+    assert caught.value.receipt == first
+    assert ids(scene.found()) == [job.id]
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])  # on SQLite all who write wait for each other
+@pytest.mark.parametrize("fate", ["commits", "is rolled back"])
+def test_a_request_waits_for_what_becomes_of_the_one_before_it(scene: Scene, alias: str, fate: str) -> None:
+    waiters = 5
+    first = Receipt("a", "f", "first", scene.clock() + 1_000)
+
+    def hold() -> str:
+        with transaction.atomic(using=alias):
+            scene.store.add([scene.job()], receipt=first)
+            under_way.wait(30)
+            wait_until_blocked(alias, waiters)
+            transaction.set_rollback(fate == "is rolled back", using=alias)
+        return "first"
+
+    def follow(text: str) -> str:
+        under_way.wait(30)
+        try:
+            scene.store.add([scene.job()], receipt=first._replace(text=text))
+        except Repeated as repeated:
+            return repeated.receipt.text
+        return text
+
+    under_way = Barrier(waiters + 1)
+    answers = in_threads(hold, *[partial(follow, str(number)) for number in range(waiters)])
+    assert len(set(answers[1:])) == 1
+    assert (answers[1] == "first") == (fate == "commits")
+    assert len(scene.found()) == 1
+
+
+def wait_until_blocked(alias: str, sessions: int) -> None:
+    """Returns when so many sessions wait for a lock."""
+    postgres = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    name = "Innodb_row_lock_current_waits"
+    mariadb = f"SELECT variable_value FROM information_schema.global_status WHERE variable_name = '{name}'"
+    deadline = monotonic() + 30
+    with connections[alias].cursor() as cursor:
+        while monotonic() < deadline:
+            cursor.execute(postgres if alias == "postgres" else mariadb)
+            if int(cursor.fetchone()[0]) >= sessions:
+                return
+            sleep(0.01)
+    raise AssertionError(f"fewer than {sessions} sessions wait")
 
 
 @every_database
@@ -196,6 +265,7 @@ def test_a_batch_is_one_statement_on_postgresql(scene: Scene, alias: str) -> Non
         {"status": JobStatus.QUEUED, "queue": "mail"},
         {"name": "tests.echo"},
         {"owner": "zoë"},
+        {"owner": "zoë", "status": JobStatus.QUEUED, "created_to": 2},
         {"tag": "red"},
         {"created_from": 1, "created_to": 2},
     ],

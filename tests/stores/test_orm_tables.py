@@ -11,8 +11,19 @@ from django.test.utils import CaptureQueriesContext
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import FIELDS, JobStatus
-from asyncjobs.models import ClockRecord, EntryRecord, JobRecord, TagRecord, TallyRecord, WorkerRecord
-from asyncjobs.stores.base import Change, Entry, Store
+from asyncjobs.models import (
+    ClockRecord,
+    EntryRecord,
+    FaultRecord,
+    GoneRecord,
+    JobRecord,
+    ReceiptRecord,
+    RestingRecord,
+    TagRecord,
+    TallyRecord,
+    WorkerRecord,
+)
+from asyncjobs.stores.base import DAY_MS, FAULT_DAYS, GONE_MS, Change, Entry, Receipt, Store
 from asyncjobs.stores.orm import folding
 from asyncjobs.stores.orm.store import OrmStore
 from tests.backends import OrmBackend
@@ -30,11 +41,15 @@ def alias(backend: OrmBackend) -> str:
 def test_every_field_of_a_job_has_its_column() -> None:
     columns = {field.name for field in JobRecord._meta.get_fields()}
     assert columns == {*FIELDS, "seq", "position", "unique_held"}
+    resting = {field.name for field in RestingRecord._meta.get_fields()}
+    assert resting == columns - {"unique_held"} | {"deleted_at", "rests_until"}
 
 
 def test_every_table_column_and_index_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/orm.md").read_text()
     for model in apps.get_app_config("asyncjobs").get_models():
+        if not model._meta.managed:
+            continue
         names = {field.name for field in model._meta.fields if field.column} | {
             index.name for index in model._meta.indexes
         }
@@ -101,6 +116,24 @@ def test_the_tally_is_not_folded_in_the_callers_transaction(
         assert TallyRecord.objects.using(alias).count() == 5
 
 
+@every_database
+def test_the_tally_of_faults_stays_short_too(scene: Scene, alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = FaultRecord.objects.using(alias)
+    for _ in range(6):
+        scene.failed()
+        scene.settle(transitions.retry, scene.failed(name="other"))
+        scene.claim()
+    before = scene.store.faults(10)
+    assert (len(before), rows.count()) == (1, 18)
+    monkeypatch.setattr(folding, "FOLD_ABOVE", 5)
+    assert scene.store.faults(10) == before
+    assert rows.count() == 1
+    assert scene.store.faults(10) == before
+    scene.clock.advance(40 * DAY_MS)
+    scene.store.prune({}, limit=1)
+    assert [(fault.count, fault.days) for fault in scene.store.faults(10)] == [(6, (0,) * FAULT_DAYS)]
+
+
 DAMAGE: list[tuple[str, Callable[[str], object]]] = [
     ("MISPLACED", lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1)),
     ("KEY_ASTRAY", lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k")),
@@ -111,21 +144,41 @@ DAMAGE: list[tuple[str, Callable[[str], object]]] = [
         "MISCOUNTED",
         lambda alias: TallyRecord.objects.using(alias).create(queue="default", status=100, amount=5, ended=0, at=0),
     ),
+    ("MISCOUNTED", lambda alias: FaultRecord.objects.using(alias).create(fault="f" * 16, day=0, amount=-1)),
+    ("MISCOUNTED", lambda alias: FaultRecord.objects.using(alias).all().delete()),
 ]
 
 
 @every_database
 @pytest.mark.parametrize(("code", "damage"), DAMAGE)
 def test_damage_is_found_and_healed(scene: Scene, alias: str, code: str, damage: Callable[[str], object]) -> None:
-    jobs = [scene.started(), scene.completed(unique_key="k"), scene.add(tags=("red",))]
+    jobs = [scene.started(), scene.completed(unique_key="k"), scene.failed(), scene.add(tags=("red",))]
     scene.store.swap([Change(jobs[0], jobs[0], (Entry("log", 1, "kept"),))])
-    healthy = scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))
+
+    def seen() -> tuple[object, ...]:
+        store = scene.store
+        return store.get(ids(jobs)), store.counts(), store.faults(10), ids(scene.found(tag="red"))
+
+    healthy = seen()
     damage(alias)
     assert {(finding.code, finding.fixed) for finding in scene.store.check()} == {(code, False)}
     assert {(finding.code, finding.fixed) for finding in scene.store.check(fix=True)} == {(code, True)}
     assert scene.store.check() == []
-    assert (scene.store.get(ids(jobs)), scene.store.counts(), ids(scene.found(tag="red"))) == healthy
+    assert seen() == healthy
     assert scene.store.journal(jobs[0].id, "log") == [Entry("log", 1, "kept", 1)]
+
+
+@every_database
+def test_a_job_that_is_stored_and_in_the_trash_is_taken_out_of_the_trash(scene: Scene, alias: str) -> None:
+    job = scene.add()
+    scene.store.delete([job], rest_until=scene.clock(), note=Entry("action", 1, "kept"))
+    resting = RestingRecord.objects.using(alias).get()
+    scene.store.restore([job.id])
+    resting.save(using=alias, force_insert=True)
+    assert [(finding.code, finding.fixed) for finding in scene.store.check(fix=True)] == [("TWO_PLACES", True)]
+    assert scene.store.check() == []
+    assert scene.store.trash().resting == []
+    assert [entry.text for entry in scene.store.journal(job.id, "action")] == ["kept"]
 
 
 @every_database
@@ -137,6 +190,15 @@ def test_a_job_of_unknown_status_becomes_a_dead_letter(scene: Scene, alias: str)
     stored = scene.stored(job)
     assert (stored.status, stored.version) == (JobStatus.FAILED, job.version + 1)
     assert scene.counted() == {JobStatus.FAILED: 1}
+    assert [fault.newest for fault in scene.store.faults(10)] == [job.id]
+
+
+@every_database
+def test_a_job_that_lives_loses_its_fault(scene: Scene, alias: str) -> None:
+    job = scene.add()
+    JobRecord.objects.using(alias).update(fault="f" * 16)
+    assert [finding.code for finding in scene.store.check(fix=True)] == ["FAULT_ASTRAY"]
+    assert scene.stored(job) == job
 
 
 @every_database
@@ -177,3 +239,19 @@ def test_the_store_tells_the_databases_time(backend: OrmBackend) -> None:
     with CaptureQueriesContext(connections[backend.alias]) as queries:
         assert store.now() >= first
     assert len(queries) == 0
+
+
+@every_database
+def test_pruning_removes_what_ran_out(scene: Scene, alias: str) -> None:
+    start = scene.clock()
+    for until in (1, 2, 3):
+        scene.store.add([], receipt=Receipt(str(until), "f", "", start + until))
+        scene.store.delete([scene.add(owner="ada")])
+        scene.clock.advance(1)
+    scene.clock.advance(-1)
+    assert scene.store.prune({}, limit=1) == 0
+    assert [kept.id for kept in ReceiptRecord.objects.using(alias).all()] == ["3"]
+    scene.clock.advance(GONE_MS - 1)
+    scene.store.prune({}, limit=1)
+    assert [gone.at for gone in GoneRecord.objects.using(alias).all()] == [start + 2]
+    assert ReceiptRecord.objects.using(alias).count() == 0

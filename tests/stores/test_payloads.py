@@ -116,9 +116,9 @@ def test_any_request_survives(scene: Scene, headers: dict[str, Any], route: Any)
 
 
 @quickly
-@given(reason=texts, about=texts)
-def test_any_text_of_a_person_or_worker_survives(scene: Scene, reason: str, about: str) -> None:
-    pause = Pause(queue="default", since=scene.clock(), reason=reason)
+@given(reason=texts, by=texts, about=texts)
+def test_any_text_of_a_person_or_worker_survives(scene: Scene, reason: str, by: str, about: str) -> None:
+    pause = Pause(queue="default", since=scene.clock(), reason=reason, by=by or None)
     scene.store.pause(pause)
     scene.store.beat("w1", {}, lease=10_000, about=about)
     assert scene.store.counts()[0].pause == pause

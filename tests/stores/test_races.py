@@ -203,6 +203,35 @@ def test_the_last_free_place_of_a_queue_is_given_once(scene: Scene, rival: Scene
     duel(lambda: None, add(scene), add(rival), judge)
 
 
+def test_a_job_comes_back_from_the_trash_once(scene: Scene, rival: Scene) -> None:
+    def laid() -> Job:
+        job = scene.add(unique_key="k", tags=("red",))
+        assert scene.store.delete([job], rest_until=FOREVER) == [True]
+        return job
+
+    def judge(job: Job, first: list[Job], second: list[Job]) -> None:
+        assert first == second == [job.replace(version=job.version + 1)]
+        assert scene.counted() == {JobStatus.QUEUED: 1}
+        assert scene.store.delete(scene.claim()) == [True]
+
+    duel(laid, lambda job: scene.store.restore([job.id]), lambda job: rival.store.restore([job.id]), judge)
+
+
+def test_a_job_rests_or_is_back_when_it_is_deleted_and_restored_at_once(scene: Scene, rival: Scene) -> None:
+    def judge(job: Job, deleted: list[bool], restored: list[Job | None]) -> None:
+        assert deleted == [True]
+        assert restored in ([job], [None], [job.replace(version=job.version + 1)])
+        rests = scene.store.rests(job.id) is not None
+        assert scene.is_gone(job) == rests == (restored != [job.replace(version=job.version + 1)])
+        assert [back and back.id for back in scene.store.restore([job.id])] == [job.id]
+        assert scene.store.delete(scene.claim()) == [True]
+
+    def delete(job: Job) -> list[bool]:
+        return scene.store.delete([job], rest_until=FOREVER)
+
+    duel(scene.add, delete, lambda job: rival.store.restore([job.id]), judge)
+
+
 def test_no_line_of_a_journal_is_lost_or_numbered_twice(backend: Backend, scene: Scene) -> None:
     shared, *own = scene.started_many(5)
     rounds = 12

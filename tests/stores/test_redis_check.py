@@ -10,8 +10,17 @@ from asyncjobs.ids import new_ids
 from asyncjobs.stores.base import JOURNAL_LIMITS, Change, Entry, Query
 from asyncjobs.stores.redis import RedisStore
 from tests.clock import Clock
+from tests.scene import Scene
 
 Damage = Callable[[RedisStore, list[Job]], object]
+
+
+def _resting(store: RedisStore) -> Job:
+    """A job in the trash, with a journal."""
+    job = _job(new_ids(1)[0], store.now())
+    store.add([job.replace(queue="trashed")])
+    store.delete([job], rest_until=store.now() + 5_000, note=Entry("action", 1, "x"))
+    return job
 
 
 def _key(store: RedisStore, suffix: str) -> str:
@@ -42,6 +51,19 @@ DAMAGES: dict[str, Damage] = {
     ),
     "a journal is kept for a job that is not there": lambda store, jobs: store.client.xadd(
         _key(store, f"journal:log:{new_ids(1)[0]}"), {"a": 1, "t": "x"}, id="1-0"
+    ),
+    "the list of the trash is deleted": lambda store, jobs: (
+        _resting(store),
+        store.client.delete(_key(store, "trash")),
+    ),
+    "a job in the trash is listed by another time": lambda store, jobs: store.client.zadd(
+        _key(store, "trash"), {_resting(store).id: 1}
+    ),
+    "a job that is not there is listed in the trash": lambda store, jobs: store.client.zadd(
+        _key(store, "trash"), {new_ids(1)[0]: 1}
+    ),
+    "a journal is left in the trash": lambda store, jobs: store.client.delete(
+        _key(store, "trash"), _key(store, f"trash:job:{_resting(store).id}")
     ),
     "an owner's list is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:owner:ada")),
 }
@@ -74,16 +96,45 @@ def test_the_check_heals(store: RedisStore, clock: Clock, damage: Damage) -> Non
     assert {job.id for job in ready} == {job.id for job in [*waiting, delayed]}
 
 
+FAULT_DAMAGES: dict[str, Damage] = {
+    "a fault's jobs are deleted": lambda store, jobs: store.client.delete(_key(store, f"jobs:fault:{jobs[0].fault}")),
+    "the list of faults is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:faults")),
+    "a fault is listed at another time": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:faults"), {jobs[0].fault or "": 1}
+    ),
+    "a fault without jobs is listed": lambda store, jobs: store.client.zadd(_key(store, "jobs:faults"), {"f" * 16: 1}),
+    "a fault has a job of another one": lambda store, jobs: store.client.zadd(
+        _key(store, f"jobs:fault:{jobs[0].fault}"), {jobs[1].id: 2**50}
+    ),
+    "a fault has a job that is not there": lambda store, jobs: store.client.zadd(
+        _key(store, f"jobs:fault:{'f' * 16}"), {new_ids(1)[0]: 1}
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", FAULT_DAMAGES.values(), ids=FAULT_DAMAGES.keys())
+def test_the_check_heals_faults(scene: Scene, store: RedisStore, damage: Damage) -> None:
+    jobs = [scene.failed(), scene.failed(name="other")]
+    healthy = store.faults(10)
+    damage(store, jobs)
+    assert store.check()
+    assert all(finding.fixed for finding in store.check(fix=True))
+    assert store.check() == []
+    assert store.faults(10) == healthy
+    assert store.find(Query(fault=jobs[0].fault)).jobs == jobs[:1]
+
+
 def test_a_live_jobs_journal_is_left_alone(store: RedisStore, clock: Clock) -> None:
     jobs = [_job(job_id, clock()) for job_id in new_ids(120)]
     store.add(jobs)
-    store.swap([Change(job, job, (Entry("log", 1, "x"), Entry("attempt", 1, "y"))) for job in jobs])
+    store.swap([Change(job, job, tuple(Entry(kind, 1, "x") for kind in JOURNAL_LIMITS)) for job in jobs])
     store.client.delete(store.key(f"job:{jobs[0].id}"))
     found = {(finding.code, finding.job_id) for finding in store.check(fix=True)}
     assert found == {("ASTRAY", jobs[0].id)}
     assert store.check() == []
-    left = [store.journal(job.id, kind) for job in jobs for kind in JOURNAL_LIMITS]
-    assert list(map(len, left)) == [0, 0, *[1] * 238]
+    left = [[len(store.journal(job.id, kind)) for kind in JOURNAL_LIMITS] for job in jobs]
+    kinds = len(JOURNAL_LIMITS)
+    assert left == [[0] * kinds, *[[1] * kinds] * 119]
 
 
 def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock) -> None:

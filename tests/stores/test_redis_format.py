@@ -11,7 +11,7 @@ import pytest
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobError, JobStatus, Progress
 from asyncjobs.domain.retry import fixed
-from asyncjobs.stores.base import Change, Entry, Pause
+from asyncjobs.stores.base import GONE_MS, Change, Entry, Pause, Receipt
 from asyncjobs.stores.redis import RedisStore, codec
 from tests.clock import Clock
 
@@ -136,11 +136,24 @@ def test_every_key_is_in_the_reference(store: RedisStore, clock: Clock) -> None:
                    created_at=clock(), updated_at=clock())])  # fmt: skip
     store.wait(["later"], timeout=2)
     assert store.turn("prune", every=1)
+    receipt = Receipt("0a", "0b", "text", clock() + 60_000)
+    store.add([owned := full_job(clock()).replace(id=str(UUID(int=10)), unique_key=None)], receipt=receipt)
+    assert store.delete([owned], rest_until=clock() + 1, note=Entry("action", 1, "x")) == [True]
     store.beat(WORKER, {}, lease=30_000)
     left = {key.decode().removeprefix(store.prefix) for key in store.client.scan_iter(f"{store.prefix}:*")}
     unknown = {key for key in left if not any(pattern.fullmatch(key) for pattern in documented_keys())}
     assert left
     assert not unknown
+
+
+def test_what_is_left_of_a_request_and_of_a_job_expires(store: RedisStore, clock: Clock) -> None:
+    store.add([full_job(clock())], receipt=Receipt("0a", "0b", "text", clock() + 60_000))
+    [job] = store.get([ID])
+    assert job is not None
+    assert store.delete([job]) == [True]
+    lives = {name: store.client.pttl(store.key(name)) for name in ("receipt:0a", f"gone:{ID}")}
+    assert 50_000 < lives["receipt:0a"] <= 60_000
+    assert GONE_MS - 10_000 < lives[f"gone:{ID}"] <= GONE_MS
 
 
 def documented_keys() -> list[re.Pattern[str]]:

@@ -46,7 +46,7 @@ def test_an_include_is_pasted_once() -> None:
 @pytest.mark.parametrize("name", sorted(scripts.ENTRIES))
 def test_payloads_never_pass_through_cjson(name: str) -> None:
     decoded = re.findall(r"cjson\.decode\((.*?)\)", scripts.compose(name))
-    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "tags"}
+    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "tags", "facts"}
 
 
 def test_only_new_jobs_are_refused_at_the_memory_limit() -> None:

@@ -9,16 +9,20 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
+import redis
 from django.db import connections
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job
 from asyncjobs.errors import StoreUnavailable
 from asyncjobs.stores.base import Change, Pause, Store
-from asyncjobs.stores.redis import RedisStore
+from asyncjobs.stores.redis import RedisStore, keys
+from asyncjobs.stores.redis.line import Line
+from asyncjobs.stores.redis.waiting import CALL_OFF_S, Waiter
 from asyncjobs.stores.waking import readable
 from tests import servers
 from tests.backends import Backend
+from tests.promptness import best_of
 from tests.proxy import proxy_to
 from tests.scene import BOOM, LEASE, Scene
 from tests.threads import PATIENCE, in_threads
@@ -148,6 +152,12 @@ def test_a_job_that_is_to_run_now_ends_a_wait(backend: Backend, scene: Scene) ->
     after_a_wait_began(backend, lambda: scene.settle(transitions.run_now, job))
 
 
+def test_a_job_that_comes_back_from_the_trash_ends_a_wait(backend: Backend, scene: Scene) -> None:
+    job = scene.add()
+    scene.store.delete([job], rest_until=scene.clock() + 3_600_000)
+    after_a_wait_began(backend, lambda: scene.store.restore([job.id]))
+
+
 def test_a_job_of_a_queue_that_is_resumed_ends_a_wait(backend: Backend, scene: Scene) -> None:
     scene.add()
     scene.store.pause(Pause(queue="default", since=scene.clock()))
@@ -171,10 +181,14 @@ def test_the_end_of_a_pause_ends_a_wait(backend: Backend, scene: Scene) -> None:
 
 def test_a_job_that_falls_due_ends_a_wait_in_time(scene: Scene) -> None:
     scene.store.wait(["default"], timeout=1)
-    job = scene.put(scene.delayed(150))
-    [claimed] = wait_until_claimed(scene.store)
-    assert claimed.id == job.id
-    assert 0 <= scene.clock() - (job.due_at or 0) < 100
+
+    def late_by() -> float:
+        job = scene.put(scene.delayed(150))
+        [claimed] = wait_until_claimed(scene.store)
+        assert claimed.id == job.id
+        return scene.clock() - (job.due_at or 0)
+
+    assert -10 < best_of(late_by, enough=100) < 100, "by a clock that is an estimate"
 
 
 def test_a_job_that_is_added_later_and_due_earlier_ends_a_wait(backend: Backend, scene: Scene) -> None:
@@ -327,6 +341,19 @@ def test_one_who_was_woken_takes_no_token_with_him(backend: Backend, scene: Scen
 
 
 @alone
+def test_one_who_is_woken_as_soon_as_he_waits_is_not_held_up(scene: Scene, pipe: Pipe) -> None:
+    """The server is told to let him go before it has seen that he waits, which takes a longer way here."""
+    store: RedisStore = scene.store  # type: ignore[assignment]
+    bell = store.key(keys.bell("default"))
+    pipe.wake()
+    with proxy_to(_port()) as proxy, redis.Redis.from_url(f"redis://127.0.0.1:{proxy.port}/0") as longer:
+        proxy.seconds = 0.005
+        waiter = Waiter(longer, Line(store.client))
+        waits = [seconds(lambda: waiter.wait([bell], timeout=LONG, wake=pipe.end)) for _ in range(5)]
+    assert min(waits) < CALL_OFF_S / 2
+
+
+@alone
 def test_a_server_that_is_gone_while_one_waits_is_an_error_of_ours(kind: str) -> None:
     server = servers.RedisServer(servers.valkey_binary())
     store = RedisStore(server.url, timeout=1)
@@ -348,9 +375,13 @@ def test_a_server_that_is_gone_while_one_waits_is_an_error_of_ours(kind: str) ->
         server.stop()
 
 
+def _port() -> int:
+    return int(servers.valkey_url().rsplit(":", 1)[1].split("/")[0])
+
+
 @alone
 def test_a_server_that_says_nothing_more_holds_up_nobody_who_is_woken(backend: Backend, pipe: Pipe) -> None:
-    with proxy_to(int(servers.valkey_url().rsplit(":", 1)[1].split("/")[0])) as proxy:
+    with proxy_to(_port()) as proxy:
         store = RedisStore(f"redis://127.0.0.1:{proxy.port}/0", prefix="silent", timeout=0.3)
         store.wait(["default"], timeout=1)
 

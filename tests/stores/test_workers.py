@@ -1,6 +1,6 @@
-"""`workers`: who was heard from."""
+"""`workers`: who was heard from. `order`: what is ordered of them."""
 
-from asyncjobs.stores.base import Store, WorkerRecord
+from asyncjobs.stores.base import Beat, Store, WorkerRecord
 from tests.scene import LEASE, Scene
 
 DAY = 86_400_000
@@ -43,3 +43,43 @@ def test_a_worker_is_forgotten_after_a_day(scene: Scene) -> None:
 def test_a_claim_is_not_a_beat(scene: Scene) -> None:
     scene.started()
     assert scene.store.workers() == []
+
+
+def test_a_beat_brings_back_what_was_last_ordered_again_and_again(scene: Scene) -> None:
+    assert scene.store.beat("w1", {}, lease=LEASE).order == ""
+    assert scene.store.order("w1", "quiet")
+    assert [scene.store.beat("w1", {}, lease=LEASE).order for _ in range(2)] == ["quiet", "quiet"]
+    assert scene.store.order("w1", "work")
+    assert scene.store.beat("w1", {}, lease=LEASE).order == "work"
+
+
+def test_an_order_is_for_one_worker(scene: Scene) -> None:
+    for worker in ("w1", "w2"):
+        scene.store.beat(worker, {}, lease=LEASE)
+    scene.store.order("w1", "stop")
+    assert scene.store.beat("w2", {}, lease=LEASE).order == ""
+    assert [record.order for record in scene.store.workers()] == ["stop", ""]
+
+
+def test_a_beat_with_jobs_brings_back_the_order_too(scene: Scene) -> None:
+    job = scene.started()
+    scene.store.beat("w1", {}, lease=LEASE)
+    scene.store.order("w1", "stop")
+    assert scene.store.beat("w1", {job.id: job.version}, lease=LEASE) == Beat([], [], "stop")
+
+
+def test_nothing_is_ordered_of_a_worker_that_nobody_knows(scene: Scene) -> None:
+    assert not scene.store.order("w1", "stop")
+    assert scene.store.workers() == []
+    assert scene.store.beat("w1", {}, lease=LEASE).order == ""
+
+
+def test_nothing_is_ordered_of_a_worker_that_is_forgotten(scene: Scene) -> None:
+    scene.store.beat("w1", {}, lease=LEASE)
+    scene.clock.advance(DAY)
+    assert not scene.store.order("w1", "stop")
+
+
+def test_the_same_order_may_be_given_twice(scene: Scene) -> None:
+    scene.store.beat("w1", {}, lease=LEASE)
+    assert [scene.store.order("w1", "stop") for _ in range(2)] == [True, True]

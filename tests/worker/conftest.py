@@ -89,13 +89,13 @@ def open_world(
         backend.clear()
         engine = Engine(backend.open(), get_conf())
         before = exchange_engine(engine)
-        with site(directory, **_where(kind, backend)) as running:
+        with site(directory, **where(kind, backend)) as running:
             yield World(running, engine)
         exchange_engine(before)
         assert engine.check() == []
 
 
-def _where(kind: str, backend: Backend) -> dict[str, Any]:
+def where(kind: str, backend: Backend) -> dict[str, Any]:
     """How another process finds these jobs."""
     if isinstance(backend, OrmBackend):
         return {"database": database_of(backend.alias)}

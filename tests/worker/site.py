@@ -4,6 +4,7 @@
 - WORKER_TEST_DATABASE: DATABASES["default"] as JSON.
 - WORKER_TEST_SETTINGS: what else ASYNCJOBS is to say, as JSON.
 - WORKER_TEST_APPS: more apps, with commas between.
+- WORKER_TEST_URLS: the URLconf; without it, the site serves nothing.
 """
 
 import json
@@ -14,6 +15,9 @@ SECRET_KEY = "of a site for tests"
 USE_TZ = True
 INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "asyncjobs", "tests.worker"]
 INSTALLED_APPS += filter(None, os.environ.get("WORKER_TEST_APPS", "").split(","))
+ALLOWED_HOSTS = ["testserver"]
+if urls := os.environ.get("WORKER_TEST_URLS"):
+    ROOT_URLCONF = urls
 DATABASES = {"default": json.loads(os.environ["WORKER_TEST_DATABASE"])}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ASYNCJOBS = json.loads(os.environ.get("WORKER_TEST_SETTINGS", "{}"))

@@ -69,6 +69,7 @@ def test_the_document_has_every_figure_and_no_job_is_left(world: World, kind: st
     assert world.stored(other) == other
 
 
+@pytest.mark.slow
 def test_people_get_a_table_and_programs_no_bar(world: World) -> None:
     with benchjobs(world, "--jobs=10", "--samples=1", "--processes=3") as running:
         out, err = running.communicate(timeout=PATIENCE)
@@ -97,6 +98,7 @@ def test_a_benchmark_that_is_stopped_leaves_no_job_and_no_worker(world: World, e
     assert bench_jobs(world) == 0
 
 
+@pytest.mark.slow
 def test_a_benchmark_that_is_stopped_while_its_worker_runs_leaves_no_job_and_no_worker(world: World) -> None:
     with benchjobs(world, "--jobs=10", "--samples=10000") as running:
         worker = until(lambda: _latency_worker(world))
@@ -118,6 +120,7 @@ def test_a_worker_that_does_not_start_says_why(world: World) -> None:
     assert bench_jobs(world) == 0
 
 
+@pytest.mark.slow
 def test_workers_that_take_part_are_named(world: World) -> None:
     world.site.start("--name=everything", "--processes=1")
     until(world.store.workers)

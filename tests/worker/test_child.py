@@ -405,6 +405,7 @@ def test_a_blocked_thread_does_not_hold_up_coroutines(hire: Hire) -> None:
         hand.becomes(job, COMPLETED)
 
 
+@pytest.mark.slow
 def test_what_is_left_is_handed_back_when_the_child_must_leave(hire: Hire) -> None:
     job = acts.deaf.submit("deaf")
     hand = hire()

@@ -54,6 +54,7 @@ def test_a_worker_says_what_it_is_going_to_do(world: World) -> None:
     assert re.search(r"^  lease +9 s; grace 20 s$", said, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_logs_for_programs_are_one_document_a_line(world: World) -> None:
     failing, canceled = jobs.boom.submit("two\nlines"), jobs.polite.submit(30)
     worker = world.site.start("--processes=1", "--threads=2", "--json-logs", "--skip-checks")

@@ -1,7 +1,7 @@
 """What the supervisor's keeper does for children, on a table as a child writes it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -50,8 +50,8 @@ def submit(engine: Engine) -> Job:
     return engine.submit(Job(id=new_ids(1)[0], name="n", created_at=engine.store.now()))
 
 
-def beat(engine: Engine, child: ChildProcess) -> Beating:
-    duty = Beating(engine, OPTIONS, lambda: [child], about_worker(OPTIONS, "1.0"))
+def beat(engine: Engine, child: ChildProcess, obey: Callable[[str], None] = lambda order: None) -> Beating:
+    duty = Beating(engine, OPTIONS, lambda: [child], about_worker(OPTIONS, "1.0"), obey)
     duty.perform()
     return duty
 
@@ -135,6 +135,24 @@ def test_the_record_says_that_a_child_is_ending(engine: Engine, child: ChildProc
     beat(engine, child)
     [record] = engine.store.workers()
     assert json.loads(record.about)["state"] == "ending"
+
+
+def test_the_record_says_that_a_child_is_quiet(engine: Engine, child: ChildProcess) -> None:
+    child.hush(is_quiet=True)
+    beat(engine, child)
+    [record] = engine.store.workers()
+    assert json.loads(record.about)["state"] == "quiet"
+
+
+def test_an_order_is_passed_on_once_however_often_it_is_answered(engine: Engine, child: ChildProcess) -> None:
+    orders: list[str] = []
+    duty = beat(engine, child, orders.append)
+    for order in ("quiet", "work"):
+        engine.store.order(child.id, order)
+        for _ in range(3):
+            child.recorded_at = 0.0
+            duty.perform()
+    assert orders == ["quiet", "work"]
 
 
 def test_an_idle_child_is_not_recorded_at_every_look(engine: Engine, child: ChildProcess) -> None:

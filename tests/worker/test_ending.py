@@ -43,6 +43,7 @@ def test_a_running_job_is_canceled_from_elsewhere(world: World, handler: jobs.Ha
     assert world.site.effects("end") == []
 
 
+@pytest.mark.slow
 def test_a_job_that_does_not_listen_is_killed_if_the_operator_wants_that(world: World) -> None:
     world.site.start("--processes=1", "--kill-on-cancel=0.5")
     job = jobs.stubborn.submit(30)
@@ -120,6 +121,7 @@ def test_the_jobs_of_a_dead_worker_are_taken_over(world: World) -> None:
     assert (ended.status, ended.lapses, world.starts(job)) == (JobStatus.COMPLETED, 1, 2)
 
 
+@pytest.mark.slow
 def test_a_lease_is_extended_while_the_job_runs(world: World) -> None:
     for _ in range(2):
         world.site.start("--processes=1", "--lease=1")
@@ -145,7 +147,7 @@ def test_what_outlasts_the_grace_is_handed_back(world: World, handler: jobs.Hand
     begun(world, job)
     before = time.monotonic()
     assert worker.stop() == 0, worker.said()
-    assert time.monotonic() - before < 3
+    assert time.monotonic() - before < 8, "long before it would have ended"
     stored = world.stored(job)
     assert (stored.status, stored.attempt, stored.crashes) == (JobStatus.QUEUED, 0, 0)
 

@@ -72,6 +72,11 @@ def test_a_child_that_runs_something_need_not_ask(engine: Engine) -> None:
     assert complaints(engine, name=None) == []
 
 
+def test_a_child_that_is_to_be_quiet_need_not_ask(engine: Engine) -> None:
+    tell(engine, claimed_ago=10 * LONGEST_HUNGER_MS, state="quiet")
+    assert complaints(engine, name=None) == []
+
+
 def test_one_silent_child_among_many_is_found(engine: Engine, clock: Clock) -> None:
     tell(engine, "w1", pid=1)
     clock.advance(LONGEST_SILENCE_MS + 1)

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from asyncjobs.current import get_engine
@@ -96,10 +97,11 @@ class Command(BaseCommand):
 
     def _tell(self, site: str) -> None:
         """What to look at, and how."""
-        server = os.environ[REDIS_URL]
+        server, password = os.environ[REDIS_URL], _new_login()
         lines = {
             "Site": site,
-            "Login": f"{USERNAME} / {_new_login()}",
+            "Login": f"{USERNAME} / {password}",
+            "API": f"curl -u '{USERNAME}:{password}' {site.rstrip('/')}{reverse('asyncjobs-api:jobs')}",
             "Other terminals": f"export {REDIS_URL}={server}",
             "Look at": "manage.py jobs list --status failed, jobs show ID, jobs counts",
             "Ctrl-C": "stops all of it",

@@ -48,8 +48,11 @@ class Command(BaseCommand):
         page = _full_page(self.engine, replace(self._query(), **paging))
         lines = printing.job_table(page.jobs, self.engine.store.now()) if page.jobs else ["No jobs."]
         self._print({"jobs": [printing.job_document(job) for job in page.jobs], "next": page.next}, lines)
-        if page.next and not self.options["json"]:
-            self.stderr.write(f"There are more: --after {page.next}", self.style.NOTICE)
+        self._tell_of_more(page.next)
+
+    def _tell_of_more(self, cursor: str) -> None:
+        if cursor and not self.options["json"]:
+            self.stderr.write(f"There are more: --after {cursor}", self.style.NOTICE)
 
     def _show(self) -> None:
         job = self.engine.get(self.options["id"])
@@ -79,9 +82,21 @@ class Command(BaseCommand):
     def _delete(self) -> None:
         self._act("delete", self.engine.delete, self.engine.delete_all, is_destructive=True)
 
+    def _restore(self) -> None:
+        ids = self.options["ids"]
+        errors = [error for job_id in ids if (error := _error_of(self.engine.restore, job_id))]
+        self._report("restore", Tally(len(ids) - len(errors), 0), errors)
+
+    def _trash(self) -> None:
+        page = self.engine.trash(after=self.options["after"], limit=self.options["limit"])
+        lines = printing.trash_table(page.resting, self.engine.store.now()) if page.resting else ["The trash is empty."]
+        document = {"jobs": [printing.resting_document(resting) for resting in page.resting], "next": page.next}
+        self._print(document, lines)
+        self._tell_of_more(page.next)
+
     def _purge(self) -> None:
         queue = self.options["queue"]
-        self._confirm(f"This removes every job of queue {queue} that has not started.")
+        self._confirm(f"This removes every job of queue {queue} that has not started, for good.")
         self._report("purge", Tally(self.engine.purge(queue), 0), [])
 
     def _pause(self) -> None:
@@ -178,9 +193,12 @@ def _add_common(parser: ArgumentParser) -> None:
     parser.add_argument("-v", "--verbosity", type=int, default=SUPPRESS, help=SUPPRESS)
 
 
-def _add_paging(parser: ArgumentParser) -> None:
+def _add_page(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=selecting.page_size, default=50, metavar="N", help="at most so many (50)")
     parser.add_argument("--after", default="", metavar="CURSOR", help="go on where the page before ended")
+
+
+def _add_order(parser: ArgumentParser) -> None:
     parser.add_argument("--oldest-first", action="store_true", help="from the other end")
 
 
@@ -189,6 +207,10 @@ def _add_selection(parser: ArgumentParser) -> None:
     selecting.add_filters(parser)
     parser.add_argument("--all", action="store_true", help="every job there is")
     parser.add_argument("--limit", type=selecting.most, metavar="N", help="at most so many")
+
+
+def _add_ids(parser: ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="+", metavar="ID", help="ids of jobs")
 
 
 def _add_id(parser: ArgumentParser) -> None:
@@ -220,13 +242,15 @@ def _add_fix(parser: ArgumentParser) -> None:
 
 
 _VERBS: Final[dict[str, tuple[Any, ...]]] = {
-    "list": ("Lists jobs, newest first.", selecting.add_filters, _add_paging),
+    "list": ("Lists jobs, newest first.", selecting.add_filters, _add_page, _add_order),
     "show": ("Shows all of one job.", _add_id),
     "counts": ("Counts the jobs of each queue by status.", _add_queue_filter),
     "cancel": ("Cancels jobs; running ones are asked to stop.", _add_selection, _add_reason, _add_yes),
     "retry": ("Queues jobs again: failed ones, or those with the --status given.", _add_selection),
-    "delete": ("Removes jobs that are not running.", _add_selection, _add_yes),
-    "purge": ("Removes the jobs of a queue that have not started.", _add_queue, _add_yes),
+    "delete": ("Removes jobs that are not running; they rest in the trash first.", _add_selection, _add_yes),
+    "restore": ("Puts jobs back from the trash.", _add_ids),
+    "trash": ("Lists the trash, what was deleted last first.", _add_page),
+    "purge": ("Removes the jobs of a queue that have not started, for good.", _add_queue, _add_yes),
     "pause": ("Stops workers from taking jobs of a queue.", _add_queue, _add_reason, _add_until),
     "resume": ("Ends the pause of a queue.", _add_queue),
     "check": ("Compares every job with every index.", _add_fix),

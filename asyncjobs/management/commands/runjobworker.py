@@ -8,13 +8,13 @@ import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import get_resolver
 
 from asyncjobs import logs, rules
 from asyncjobs.conf import STORES, Conf, get_conf
@@ -24,6 +24,7 @@ from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError, InvalidJob
 from asyncjobs.registry import handlers, is_internal
 from asyncjobs.stores.memory import MemoryStore
+from asyncjobs.version import own_version
 from asyncjobs.worker.liveness import complaints
 from asyncjobs.worker.options import EVERY_QUEUE, WorkerOptions
 from asyncjobs.worker.reload import Sources
@@ -53,6 +54,7 @@ class Command(BaseCommand):
         if options["check"]:
             return self._check(options["name"])
         logs.set_up(as_json=options["json_logs"])
+        _import_views()
         chosen = _worker_options(options)
         with _engine(dev_redis=options["dev_redis"]) as engine:
             if isinstance(engine.store, MemoryStore):
@@ -61,7 +63,7 @@ class Command(BaseCommand):
             is_watching = settings.DEBUG if options["reload"] is None else options["reload"]
             sources = Sources() if is_watching and not chosen.burst else None
             supervisor = Supervisor(
-                engine, chosen, version=_version(), is_stale=sources.have_changed if sources else None
+                engine, chosen, version=own_version(), is_stale=sources.have_changed if sources else None
             )
             must_reload = supervisor.run()
         if must_reload:
@@ -87,11 +89,17 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
 
+def _import_views() -> None:
+    """Some may be asynchronous endpoints, whose jobs are run here. A check has imported them before, if it was run."""
+    if getattr(settings, "ROOT_URLCONF", None):
+        get_resolver().url_patterns  # noqa: B018 - looking is what imports
+
+
 def _banner(engine: Engine, options: WorkerOptions) -> Iterator[str]:
     names = [handler.name for handler in handlers() if not is_internal(handler)]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     without = f", but {', '.join(options.exclude)}" if options.exclude else ""
-    yield f"asyncjobs {_version()} · {options.name}"
+    yield f"asyncjobs {own_version()} · {options.name}"
     yield f"  store     {engine.store}"
     yield f"  queues    {', '.join(options.queues)}{without}"
     yield f"  handlers  {', '.join(names[:_NAMED]) or 'none: nothing will run'}{more}"
@@ -161,13 +169,6 @@ def _worker_options(options: dict[str, Any]) -> WorkerOptions:
         check_every=conf.check_every,
         name=options["name"] or f"{socket.gethostname()}-{os.getpid()}",
     )
-
-
-def _version() -> str:
-    try:
-        return version("django-asyncjobs")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _add_queues(parser: ArgumentParser) -> None:

@@ -6,11 +6,12 @@ from django.db import IntegrityError, transaction
 
 from asyncjobs.domain.job import Job
 from asyncjobs.errors import DuplicateJob, QueueFull, StoreError
-from asyncjobs.stores.base import Twins
-from asyncjobs.stores.orm import tally
+from asyncjobs.stores.base import Receipt, Twins
+from asyncjobs.stores.orm import faults, receipts, tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.listening import RING_IF_AWAITED
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, STORED, job_of, json_text, postgres_type, row_of
+from asyncjobs.stores.orm.unique import let_go_of_expired
 
 TRIES = 5  # a twin may end between our insert and our look
 
@@ -29,6 +30,20 @@ def add(database: Database, jobs: Sequence[Job], *, now: int, limits: Mapping[st
     if not jobs:
         return []
     return database.atomically(lambda cursor: _Addition(database, cursor, jobs, now=now).run(limits, twins))
+
+
+def add_once(
+    database: Database, jobs: Sequence[Job], receipt: Receipt, *, now: int, limits: Mapping[str, int], twins: Twins
+) -> list[Job]:
+    """The same, with this receipt. `Repeated` when one is kept under its key already, also if that is this very one."""
+
+    def work(cursor: Cursor) -> list[Job]:
+        receipts.keep(cursor, database, receipt, now=now)
+        stored = _Addition(database, cursor, jobs, now=now).run(limits, twins) if jobs else []
+        receipts.note_twins(cursor, receipt, jobs, stored)
+        return stored
+
+    return database.atomically(work)
 
 
 class _Addition:
@@ -89,7 +104,8 @@ class _Addition:
     def _insert(self, jobs: list[Job]) -> dict[str, Job]:
         inserted = self._insert_where_free(jobs) if self.database.is_postgres else self._insert_all_or_none(jobs)
         tally.record(self.cursor, (tally.Move(None, tally.place_of(job)) for job in inserted), now=self.now)
-        _tag(self.cursor, inserted)
+        faults.record(self.cursor, died=faults.deaths_of(inserted))
+        tag(self.cursor, inserted)
         return {job.id: job for job in inserted}
 
     def _insert_where_free(self, jobs: list[Job]) -> list[Job]:
@@ -123,9 +139,9 @@ class _Addition:
     def _select(self, column: str, values: list[str]) -> list[Job]:
         if not values:
             return []
-        # MariaDB's default isolation would show the caller's snapshot, without the rows our insert ran into.
-        share = "LOCK IN SHARE MODE" if self.database.is_mysql else ""
-        sql = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE {column} IN ({marks(values)}) {share}"
+        # Also the rows our insert ran into.
+        current = self.database.current
+        sql = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE {column} IN ({marks(values)}) {current}"
         self.cursor.execute(sql, values)
         return [job_of(row) for row in self.cursor.fetchall()]
 
@@ -150,18 +166,8 @@ def _first_of_keys(jobs: Sequence[Job], now: int) -> dict[str, Job]:
     return first
 
 
-def let_go_of_expired(cursor: Cursor, keys: Iterable[str], *, now: int) -> None:
-    """Frees those of these unique keys whose time is over."""
-    keys = list(keys)
-    if keys:
-        cursor.execute(
-            f"UPDATE asyncjobs_job SET unique_held = NULL WHERE unique_held IN ({marks(keys)})"
-            " AND unique_while = 'ttl' AND unique_until <= %s",
-            [*keys, now],
-        )
-
-
-def _tag(cursor: Cursor, jobs: Sequence[Job]) -> None:
+def tag(cursor: Cursor, jobs: Sequence[Job]) -> None:
+    """Enters these jobs, which are stored, into the lists of their tags."""
     tagged = {job.id: job for job in jobs if job.tags}
     if not tagged:
         return

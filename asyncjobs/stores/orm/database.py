@@ -62,6 +62,14 @@ class Database:
         """The same, passing over rows that somebody else is about to change."""
         return "" if self.is_sqlite else "FOR UPDATE SKIP LOCKED"
 
+    @property
+    def current(self) -> str:
+        """Ends a SELECT that is to see what others have committed by now.
+
+        MariaDB's default isolation would show the caller's snapshot.
+        """
+        return "LOCK IN SHARE MODE" if self.is_mysql else ""
+
     def atomically(self, work: Work[T]) -> T:
         """What `work` answers, done in one transaction: a savepoint inside the caller's, if there is one."""
         return self._repeated(partial(self._in_transaction, work))

@@ -1,4 +1,4 @@
-"""Keeping the tally short: sums take the place of its oldest rows, ended jobs go to their minutes."""
+"""Keeping the tallies short: sums take the place of their oldest rows, ended jobs go to their minutes."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,15 +8,14 @@ from typing import Final
 
 from asyncjobs.errors import StoreError
 from asyncjobs.stores.base import SERIES_MINUTES
-from asyncjobs.stores.orm import tally
-from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm import faults, tally
+from asyncjobs.stores.orm.database import Cursor, Database
+from asyncjobs.stores.orm.tally import FOLD_LIMIT
 
-FOLD_LIMIT: Final = 1_000  # rows folded at once
 FOLD_ABOVE: Final = 2_000  # rows a reader puts up with
 FOLD_EVERY: Final = 300  # batches one process writes before it folds: fewer rows than one fold takes
 FOLDS: Final = 10  # in a row, at most
 
-_OLDEST = "SELECT seq, queue, status, amount, ended, at FROM asyncjobs_tally ORDER BY seq LIMIT %s "
 _ADD = "ended = asyncjobs_minute.ended +"
 _ADD_TO_MINUTE: Final = {
     "postgresql": f"ON CONFLICT (at, queue, status) DO UPDATE SET {_ADD} excluded.ended",
@@ -45,8 +44,10 @@ class Folder:
             self._fold_down()
 
     def fold(self) -> int:
-        """One fold; answers how many rows fewer there are now."""
-        return self._database.atomically(partial(_fold, database=self._database, now=self._now()))
+        """One fold of each tally; answers how many rows fewer the one that gained most has now."""
+        return max(
+            self._database.atomically(partial(fold, database=self._database, now=self._now())) for fold in _FOLDS
+        )
 
     def _fold_down(self) -> None:
         """Folds until there is little to gain. What was done before stays done when this fails: others fold later."""
@@ -59,9 +60,8 @@ class Folder:
                     return
 
 
-def _fold(cursor: Cursor, *, database: Database, now: int) -> int:
-    cursor.execute(_OLDEST + database.unlocked_only, [FOLD_LIMIT])
-    rows = cursor.fetchall()
+def fold(cursor: Cursor, *, database: Database, now: int) -> int:
+    rows = tally.take_oldest(cursor, database, "asyncjobs_tally", "queue, status, amount, ended, at")
     if not rows:
         return 0
     amounts: Counter[tuple[str, int]] = Counter()
@@ -69,7 +69,6 @@ def _fold(cursor: Cursor, *, database: Database, now: int) -> int:
     for _, queue, status, amount, ends, at in rows:
         amounts[queue, status] += amount
         ended[at, queue, status] += ends
-    cursor.execute(f"DELETE FROM asyncjobs_tally WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
     tally.add(cursor, [(*place, amount, 0, 0) for place, amount in sorted(amounts.items())])
     _add_to_minutes(cursor, database, [(*key, ends) for key, ends in sorted(ended.items()) if ends])
     cursor.execute("DELETE FROM asyncjobs_minute WHERE at < %s", [now - SERIES_MINUTES * tally.MINUTE_MS])
@@ -82,3 +81,6 @@ def _add_to_minutes(cursor: Cursor, database: Database, rows: list[tuple[int, st
     values = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
     sql = f"INSERT INTO asyncjobs_minute (at, queue, status, ended) VALUES {values} {_ADD_TO_MINUTE[database.vendor]}"
     cursor.execute(sql, [value for row in rows for value in row])
+
+
+_FOLDS: Final = (fold, faults.fold)

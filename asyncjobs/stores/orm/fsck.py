@@ -4,13 +4,15 @@ A job and all that must agree with it are written in one transaction, and each l
 one moment: what it finds is damage, whatever goes on beside. Only tags take two statements, and a second look.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from asyncjobs.domain.faults import fault_of
 from asyncjobs.domain.job import FIELDS, JobError, JobStatus
-from asyncjobs.stores.base import Finding
-from asyncjobs.stores.orm import tally
+from asyncjobs.stores.base import DAY_MS, Finding, fault_days
+from asyncjobs.stores.orm import faults, tally
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import score_of, tags_of, written
 
@@ -29,9 +31,10 @@ _KEY_ASTRAY: Final = """
         OR (unique_while = 'ttl' AND unique_until IS NULL)
     )
 """
+_FAULT_ASTRAY: Final = "fault IS NOT NULL AND status <> 500"
 _PARK: Final = """
     UPDATE asyncjobs_job SET status = 500, version = version + 1, completed_at = %s, position = %s, updated_at = %s,
-        claimed_until = NULL, unique_held = NULL, error = %s
+        claimed_until = NULL, unique_held = NULL, error = %s, fault = %s
 """
 _PLACE: Final = f"""
     UPDATE asyncjobs_job SET
@@ -41,12 +44,15 @@ _PLACE: Final = f"""
         position = COALESCE({_SCORE}, position)
 """
 _LET_GO: Final = "UPDATE asyncjobs_job SET unique_held = NULL"
+_UNBLAME: Final = "UPDATE asyncjobs_job SET fault = NULL"
+_UNKNOWN_ERROR: Final = JobError(code="JOB_STORE_ERROR", message="the stored status does not exist")
 
 
 def check(database: Database, *, now: int, fix: bool) -> list[Finding]:
     findings = [finding for ailment in _ailments(now) for finding in _suffering(database, ailment, fix=fix)]
     findings += [*_orphans(database, fix=fix), *_journals_astray(database, fix=fix), *_untagged(database, fix=fix)]
-    return findings + _miscounted(database, fix=fix)
+    findings += _stored_and_resting(database, fix=fix)
+    return findings + _miscounted(database, fix=fix) + _miscounted_faults(database, now=now, fix=fix)
 
 
 class Ailment(NamedTuple):
@@ -61,11 +67,13 @@ class Ailment(NamedTuple):
 
 def _ailments(now: int) -> list[Ailment]:
     # A job of unknown status becomes a dead letter, for somebody to look at.
-    error = written("error", JobError(code="JOB_STORE_ERROR", message="the stored status does not exist"))
+    # Those of all handlers are one group: it is the store that failed them.
+    parked = [now, now, now, written("error", _UNKNOWN_ERROR), fault_of("", _UNKNOWN_ERROR)]
     return [
-        Ailment("UNKNOWN_STATUS", "has a status that does not exist", _UNKNOWN, _PARK, [now, now, now, error]),
+        Ailment("UNKNOWN_STATUS", "has a status that does not exist", _UNKNOWN, _PARK, parked),
         Ailment("MISPLACED", "is not where its times put it", _MISPLACED, _PLACE, []),
         Ailment("KEY_ASTRAY", "holds a unique key it has no right to", _KEY_ASTRAY, _LET_GO, []),
+        Ailment("FAULT_ASTRAY", "has a fault and is not dead", _FAULT_ASTRAY, _UNBLAME, []),
     ]
 
 
@@ -93,11 +101,22 @@ def _orphans(database: Database, *, fix: bool) -> Iterator[Finding]:
 def _journals_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
     sql = f"""
         SELECT DISTINCT entry.seq FROM asyncjobs_entry AS entry LEFT JOIN asyncjobs_job AS job ON job.seq = entry.seq
-        WHERE job.seq IS NULL LIMIT {FOUND_LIMIT}
+        LEFT JOIN asyncjobs_trash AS resting ON resting.seq = entry.seq
+        WHERE job.seq IS NULL AND resting.seq IS NULL LIMIT {FOUND_LIMIT}
     """
     for (seq,) in _rows(database, sql, []):
         fixed = fix and _changed(database, "DELETE FROM asyncjobs_entry WHERE seq = %s", [seq])
         yield Finding(code="ASTRAY", message=f"a journal is kept for job number {seq}, which is gone", fixed=fixed)
+
+
+def _stored_and_resting(database: Database, *, fix: bool) -> Iterator[Finding]:
+    sql = f"""
+        SELECT job.seq, job.id FROM asyncjobs_job AS job JOIN asyncjobs_trash AS resting ON resting.seq = job.seq
+        LIMIT {FOUND_LIMIT}
+    """
+    for seq, job_id in _rows(database, sql, []):
+        fixed = fix and _changed(database, "DELETE FROM asyncjobs_trash WHERE seq = %s", [seq])
+        yield Finding(code="TWO_PLACES", message=f"job {job_id} is in the trash, too", job_id=job_id, fixed=fixed)
 
 
 def _untagged(database: Database, *, fix: bool) -> Iterator[Finding]:
@@ -157,6 +176,29 @@ def _miscounted(database: Database, *, fix: bool) -> list[Finding]:
     return [
         Finding(code="MISCOUNTED", message=f"queue {queue!r} has {amount:+d} jobs of status {status}", fixed=fix)
         for queue, status, amount in found
+    ]
+
+
+_DAY: Final = "CASE WHEN {day} < %s THEN 0 ELSE {day} END"
+_JOBS_DAY: Final = _DAY.format(day=f"(position - position %% {DAY_MS})")
+_FAULT_DIFFERENCE: Final = f"""
+    SELECT fault, day, sum(amount) FROM (
+        SELECT fault, {_JOBS_DAY} AS day, 1 AS amount FROM asyncjobs_job WHERE fault IS NOT NULL
+        UNION ALL
+        SELECT fault, {_DAY.format(day="day")} AS day, -amount FROM asyncjobs_fault
+    ) AS step GROUP BY fault, day HAVING sum(amount) <> 0
+"""
+
+
+def _miscounted_faults(database: Database, *, now: int, fix: bool) -> list[Finding]:
+    """The same for faults. Days that folding may have put together are compared together."""
+    first = fault_days(now)[0]
+    found = {faults.Death(*row[:2]): int(row[2]) for row in _rows(database, _FAULT_DIFFERENCE, [first, first])}
+    if fix and found:
+        database.atomically(lambda cursor: faults.add(cursor, Counter(found)))
+    return [
+        Finding(code="MISCOUNTED", message=f"fault {fault} has {amount:+d} dead jobs", fixed=fix)
+        for (fault, _), amount in found.items()
     ]
 
 

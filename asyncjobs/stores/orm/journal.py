@@ -13,12 +13,20 @@ from asyncjobs.stores.orm.database import Cursor, Database, marks
 
 Journal = tuple[int, EntryKind]  # the job's seq
 
-_INSERT: Final = "INSERT INTO asyncjobs_entry (seq, kind, number, at, text) VALUES (%s, %s, %s, %s, %s)"
+_INSERT: Final = "INSERT INTO asyncjobs_entry (seq, kind, number, at, text) VALUES "
+_ROWS: Final = 100  # in one statement: far fewer round trips, and no more values than any database takes
 _DROP: Final = "DELETE FROM asyncjobs_entry WHERE seq = %s AND kind = %s AND number <= %s"
 _READ: Final = """
     SELECT kind, at, text, number FROM asyncjobs_entry
     WHERE seq = (SELECT seq FROM asyncjobs_job WHERE id = %s) AND kind = %s AND number > %s
     ORDER BY number LIMIT %s
+"""
+_LAST: Final = """
+    SELECT entry.seq, entry.kind, entry.at, entry.text, entry.number FROM asyncjobs_entry AS entry
+    JOIN (
+        SELECT seq, max(number) AS number FROM asyncjobs_entry WHERE kind = %s AND seq IN ({seqs}) GROUP BY seq
+    ) AS newest ON newest.seq = entry.seq AND newest.number = entry.number
+    WHERE entry.kind = %s
 """
 
 
@@ -29,6 +37,14 @@ def read(database: Database, job_id: str, kind: EntryKind, *, after: int, limit:
 def _read(cursor: Cursor, *, values: list[Any]) -> list[Entry]:
     cursor.execute(_READ, values)
     return [Entry(*row) for row in cursor.fetchall()]
+
+
+def last(cursor: Cursor, kind: EntryKind, seqs: Sequence[int]) -> dict[int, Entry]:
+    """The last entry of this kind of each of these jobs that has one."""
+    if not seqs:
+        return {}
+    cursor.execute(_LAST.format(seqs=marks(seqs)), [kind, *seqs, kind])
+    return {seq: Entry(*entry) for seq, *entry in cursor.fetchall()}
 
 
 def append(cursor: Cursor, database: Database, written: Sequence[tuple[str, Sequence[Entry]]]) -> None:
@@ -45,12 +61,8 @@ def append(cursor: Cursor, database: Database, written: Sequence[tuple[str, Sequ
 
 
 def _last_numbers(cursor: Cursor, database: Database, seqs: list[int]) -> dict[Journal, int]:
-    # MariaDB's default isolation would show the caller's snapshot, without entries that others have committed.
-    lock = "LOCK IN SHARE MODE" if database.is_mysql else ""
-    cursor.execute(
-        f"SELECT seq, kind, max(number) FROM asyncjobs_entry WHERE seq IN ({marks(seqs)}) GROUP BY seq, kind {lock}",
-        seqs,
-    )
+    sql = f"SELECT seq, kind, max(number) FROM asyncjobs_entry WHERE seq IN ({marks(seqs)}) GROUP BY seq, kind"
+    cursor.execute(f"{sql} {database.current}", seqs)
     return {(seq, kind): number for seq, kind, number in cursor.fetchall()}
 
 
@@ -63,7 +75,10 @@ def _insert(cursor: Cursor, journals: Mapping[Journal, list[Entry]], last: Mappi
         rows += numbered[-most:]
         if before and before + len(entries) > most:
             dropped.append((seq, kind, before + len(entries) - most))
-    cursor.executemany(_INSERT, rows)
+    for start in range(0, len(rows), _ROWS):
+        some = rows[start : start + _ROWS]
+        values = ", ".join(["(%s, %s, %s, %s, %s)"] * len(some))
+        cursor.execute(_INSERT + values, [part for row in some for part in row])
     if dropped:
         cursor.executemany(_DROP, dropped)
 

@@ -22,8 +22,11 @@ def beat(
 ) -> Beat:
     def work(cursor: Cursor) -> Beat:
         leases = clock.tick(cursor, lease)
-        database.put(cursor, "asyncjobs_worker", WorkerRecord(worker, leases.last, about)._asdict(), key="worker")
-        return _extend(cursor, database, worker, held, until=leases.time + lease)
+        row = {"worker": worker, "beat_at": leases.last, "about": about}
+        database.put(cursor, "asyncjobs_worker", row, key="worker")
+        beat = _extend(cursor, database, worker, held, until=leases.time + lease)
+        cursor.execute("SELECT coalesce(ordered, '') FROM asyncjobs_worker WHERE worker = %s", [worker])
+        return beat._replace(order=cursor.fetchone()[0])
 
     return database.atomically(work)
 
@@ -65,7 +68,21 @@ def held(database: Database, worker: str) -> list[Job]:
 
 def workers(database: Database, *, now: int) -> list[WorkerRecord]:
     def work(cursor: Cursor) -> list[WorkerRecord]:
-        cursor.execute("SELECT worker, beat_at, about FROM asyncjobs_worker WHERE beat_at > %s", [now - DAY_MS])
+        cursor.execute(
+            "SELECT worker, beat_at, about, coalesce(ordered, '') FROM asyncjobs_worker WHERE beat_at > %s",
+            [now - DAY_MS],
+        )
         return sorted(WorkerRecord(*row) for row in cursor.fetchall())
 
     return database.directly(work)
+
+
+def order(database: Database, worker: str, order: str, *, now: int) -> bool:
+    def work(cursor: Cursor) -> bool:
+        cursor.execute(
+            "UPDATE asyncjobs_worker SET ordered = %s WHERE worker = %s AND beat_at > %s",
+            [order, worker, now - DAY_MS],
+        )
+        return bool(cursor.rowcount)
+
+    return database.atomically(work)

@@ -1,10 +1,10 @@
 """Reading jobs: by id, and page by page along an index."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from asyncjobs.domain.job import Job
+from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.stores.base import Page, Query
 from asyncjobs.stores.cursor import Cursor as PageEnd
 from asyncjobs.stores.cursor import InvalidCursor
@@ -19,14 +19,19 @@ _BY_SEQ = f"SELECT job.seq, {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE seq IN
 
 
 def get(database: Database, ids: Sequence[str]) -> list[Job | None]:
-    jobs = database.directly(lambda cursor: {job.id: job for job in _by_id(cursor, ids)})
+    return database.directly(lambda cursor: by_id(cursor, ids))
+
+
+def by_id(cursor: Cursor, ids: Sequence[str], *, current: str = "") -> list[Job | None]:
+    """These jobs, in the order asked. `current` ends a SELECT that is not to see the caller's snapshot."""
+    jobs = {job.id: job for job in _read(cursor, ids, current)}
     return [jobs.get(job_id) for job_id in ids]
 
 
-def _by_id(cursor: Cursor, ids: Sequence[str]) -> Iterator[Job]:
+def _read(cursor: Cursor, ids: Sequence[str], current: str) -> Iterator[Job]:
     for start in range(0, len(ids), CHUNK):
         some = ids[start : start + CHUNK]
-        cursor.execute(_BY_ID.format(ids=marks(some)), list(some))
+        cursor.execute(f"{_BY_ID.format(ids=marks(some))} {current}", list(some))
         yield from map(job_of, cursor.fetchall())
 
 
@@ -47,21 +52,31 @@ class Walk:
 
 def _walk(query: Query) -> Walk:
     """The index that serves this query best."""
-    if query.status is not None:
-        return _along("asyncjobs_job", "position", query, {"status": int(query.status)}, ("queue",))
+    if query.goes_by_score and query.fault is not None:
+        return _along_fault(query)
+    if query.goes_by_score:
+        return _along("asyncjobs_job", "position", query, "status", "queue")
+    if query.owner is not None:
+        return _along("asyncjobs_job", "created_at", query, "owner")
     if query.tag is not None:
-        return _along("asyncjobs_tag", "created_at", query, {}, ("tag",))
-    served = next((name for name in ("owner", "name") if getattr(query, name) is not None), None)
-    return _along("asyncjobs_job", "created_at", query, {}, (served,) if served else ())
+        return _along("asyncjobs_tag", "created_at", query, "tag")
+    return _along("asyncjobs_job", "created_at", query, "name")
 
 
-def _along(table: str, order: str, query: Query, fixed: dict[str, Any], served: Sequence[str]) -> Walk:
-    filters = {name: getattr(query, name) for name in ("queue", "name", "owner", "tag")}
+def _along_fault(query: Query) -> Walk:
+    """All that have a fault are dead. If that were said, PostgreSQL would look through all the dead for both."""
+    walk = _along("asyncjobs_job", "position", query, "fault")
+    rest = {name: value for name, value in walk.rest.items() if (name, value) != ("status", JobStatus.FAILED)}
+    return replace(walk, rest=rest)
+
+
+def _along(table: str, order: str, query: Query, *served: str) -> Walk:
+    filters = {name: getattr(query, name) for name in ("queue", "name", "owner", "tag", "fault")}
+    filters["status"] = None if query.status is None else int(query.status)
     given = {name: value for name, value in filters.items() if value is not None}
-    fixed = fixed | {name: value for name, value in given.items() if name in served}
-    return Walk(
-        table=table, order=order, fixed=fixed, rest={name: value for name, value in given.items() if name not in fixed}
-    )
+    fixed = {name: value for name, value in given.items() if name in served}
+    rest = {name: value for name, value in given.items() if name not in served}
+    return Walk(table=table, order=order, fixed=fixed, rest=rest)
 
 
 def _page(cursor: Cursor, database: Database, query: Query, walk: Walk) -> Page:
@@ -74,20 +89,24 @@ def _page(cursor: Cursor, database: Database, query: Query, walk: Walk) -> Page:
     hits = hits[: query.limit]
     last = hits[-1] if more else entries[-1][:2] if len(entries) == window else None
     jobs = _by_seq(cursor, [seq for _, seq in hits])
-    return Page([job for job in jobs if _still(job, query)], PageEnd(last[0], str(last[1])).text if last else "")
+    found = [(jobs[seq], _end(at, seq)) for at, seq in hits if seq in jobs and _still(jobs[seq], query)]
+    return Page([job for job, _ in found], _end(*last) if last else "", [end for _, end in found])
+
+
+def _end(at: int, seq: int) -> str:
+    return PageEnd(at, str(seq)).text
 
 
 def _still(job: Job, query: Query) -> bool:
     """Whether the job, read after the index, is what was asked for."""
-    return query.status in (None, job.status) and query.queue in (None, job.queue)
+    return query.status in (None, job.status) and query.queue in (None, job.queue) and query.fault in (None, job.fault)
 
 
-def _by_seq(cursor: Cursor, seqs: list[int]) -> list[Job]:
+def _by_seq(cursor: Cursor, seqs: list[int]) -> dict[int, Job]:
     if not seqs:
-        return []
+        return {}
     cursor.execute(_BY_SEQ.format(seqs=marks(seqs)), seqs)
-    rows = {row[0]: row[1:] for row in cursor.fetchall()}
-    return [job_of(rows[seq]) for seq in seqs if seq in rows]
+    return {row[0]: job_of(row[1:]) for row in cursor.fetchall()}
 
 
 def _entries(database: Database, query: Query, walk: Walk, window: int) -> tuple[str, list[Any]]:
@@ -132,11 +151,16 @@ def _hit(query: Query, walk: Walk) -> tuple[str, list[Any]]:
     return f"CASE WHEN {' AND '.join(conditions) or '1 = 1'} THEN 1 ELSE 0 END", values
 
 
+def seq_of(end: PageEnd) -> int:
+    """The seq at which a page ended."""
+    if not (end.job_id.isascii() and end.job_id.isdigit() and len(end.job_id) < 19):
+        raise InvalidCursor(f"not a cursor of this store: {end.text[:80]!r}")
+    return int(end.job_id)
+
+
 def _beyond(database: Database, query: Query, walk: Walk, after: PageEnd) -> tuple[str, list[int]]:
     """The SQL for the entries after the end of the page before."""
-    if not (after.job_id.isascii() and after.job_id.isdigit() and len(after.job_id) < 19):
-        raise InvalidCursor(f"not a cursor of this store: {query.after[:80]!r}")
-    seq = int(after.job_id)
+    seq = seq_of(after)
     sign = ">" if query.oldest_first else "<"
     order = f"entry.{walk.order}"
     if database.is_mysql:  # it finds no range in a comparison of pairs

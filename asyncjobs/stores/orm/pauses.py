@@ -11,8 +11,11 @@ from asyncjobs.stores.orm.listening import RING
 
 def pauses(cursor: Cursor) -> dict[str, Pause]:
     """All pauses by queue, those that are over too."""
-    cursor.execute("SELECT queue, since, reason, until FROM asyncjobs_pause")
-    return {row[0]: Pause(queue=row[0], since=row[1], reason=row[2], until=row[3]) for row in cursor.fetchall()}
+    cursor.execute("SELECT queue, since, reason, until, paused_by FROM asyncjobs_pause")
+    return {
+        queue: Pause(queue=queue, since=since, reason=reason, until=until, by=by)
+        for queue, since, reason, until, by in cursor.fetchall()
+    }
 
 
 def open_queues(cursor: Cursor, queues: Sequence[str], *, now: int) -> list[str]:
@@ -22,7 +25,13 @@ def open_queues(cursor: Cursor, queues: Sequence[str], *, now: int) -> list[str]
 
 
 def pause(database: Database, pause: Pause) -> None:
-    row = {"queue": pause.queue, "since": pause.since, "reason": pause.reason, "until": pause.until}
+    row = {
+        "queue": pause.queue,
+        "since": pause.since,
+        "reason": pause.reason,
+        "until": pause.until,
+        "paused_by": pause.by,
+    }
 
     def work(cursor: Cursor) -> None:
         database.put(cursor, "asyncjobs_pause", row, key="queue")

@@ -5,47 +5,61 @@ from functools import partial
 from typing import Any
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.stores.orm import journal, tally
+from asyncjobs.stores.orm import faults, gone, journal, receipts, tally, trash
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import tags_of
 
-_COLUMNS = "seq, id, version, queue, status, created_at, tags"
+_COLUMNS = "seq, id, version, queue, status, created_at, tags, owner, fault, position"
 
 
-def delete(database: Database, jobs: Sequence[Job], *, now: int) -> list[bool]:
+def delete(database: Database, jobs: Sequence[Job], *, rest: trash.Rest | None, now: int) -> list[bool]:
     if not jobs:
         return []
-    return database.atomically(lambda cursor: _delete(cursor, database, jobs, now))
+    return database.atomically(lambda cursor: _delete(cursor, database, jobs, rest, now))
 
 
-def _delete(cursor: Cursor, database: Database, jobs: Sequence[Job], now: int) -> list[bool]:
+def _delete(cursor: Cursor, database: Database, jobs: Sequence[Job], rest: trash.Rest | None, now: int) -> list[bool]:
     sql = f"SELECT {_COLUMNS} FROM asyncjobs_job WHERE id IN ({marks(jobs)}) ORDER BY seq {database.locked}"
     cursor.execute(sql, [job.id for job in jobs])
     stored = {row[1]: row for row in cursor.fetchall()}
     versions = {(row[1], row[2]) for row in stored.values()}
     removed = {job.id for job in jobs if (job.id, job.version) in versions}
-    _remove(cursor, [stored[job_id] for job_id in removed], now)
+    rows = [stored[job_id] for job_id in removed]
+    if rest is None:
+        _remove(cursor, database, rows, now)
+    elif rows:
+        trash.lay(cursor, database, rows, rest, now=now)
+        _uproot(cursor, database, rows, now)
     return [job.id in removed or job.id not in stored for job in jobs]
 
 
-def _remove(cursor: Cursor, rows: Sequence[Any], now: int) -> None:
-    if not rows:
-        return
+def _remove(cursor: Cursor, database: Database, rows: Sequence[Any], now: int) -> None:
+    if rows:
+        _uproot(cursor, database, rows, now)
+        journal.remove(cursor, [row[0] for row in rows])
+
+
+def _uproot(cursor: Cursor, database: Database, rows: Sequence[Any], now: int) -> None:
+    """Removes these jobs; their journals are left."""
     cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
-    journal.remove(cursor, [row[0] for row in rows])
     tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
+    faults.record(cursor, left=[faults.Death.at(row[8], row[9]) for row in rows if row[8] is not None])
     tags = [(tag, row[5], row[0]) for row in rows for tag in dict.fromkeys(tags_of(row[6]))]
+    gone.leave(cursor, database, [(row[1], row[7]) for row in rows if row[7] is not None], now=now)
     if tags:
         cursor.executemany("DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s", tags)
 
 
 def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, now: int) -> int:
-    """Removes up to `limit` jobs, a status after the other, each oldest first."""
+    """Removes up to `limit` jobs, a status after the other, each oldest first, and then out of the trash."""
     removed = 0
     for status in sorted(TERMINAL & before.keys()):
         left = limit - removed
         prune_status = partial(_prune, database=database, past=(status, before[status]), limit=left, now=now)
         removed += database.atomically(prune_status)
+    removed += database.atomically(partial(trash.empty, database=database, limit=limit - removed, now=now))
+    for forget in (receipts.forget, gone.forget):
+        database.atomically(partial(forget, database=database, now=now))
     return removed
 
 
@@ -56,5 +70,5 @@ def _prune(cursor: Cursor, *, database: Database, past: tuple[int, int], limit: 
         [*past, limit],
     )
     rows = cursor.fetchall()
-    _remove(cursor, rows, now)
+    _remove(cursor, database, rows, now)
     return len(rows)

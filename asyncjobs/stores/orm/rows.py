@@ -17,7 +17,7 @@ JOB_COLUMNS: Final = ", ".join(f"job.{name}" for name in FIELDS)
 STORED: Final = (*FIELDS, "position", "unique_held")
 TEXTS: Final = frozenset(
     {"id", "name", "queue", "worker", "owner", "workflow_id", "unique_key", "unique_held", "unique_while", "payload"}
-    | {"result", "error", "headers", "route_params", "query_params", "retry", "tags", "progress"}
+    | {"result", "error", "headers", "route_params", "query_params", "retry", "tags", "progress", "fault"}
 )  # all others are whole numbers
 
 _STATUSES: Final = {int(status): status for status in JobStatus}

@@ -10,28 +10,43 @@ from asyncjobs.stores.base import (
     Change,
     Entry,
     EntryKind,
+    Fault,
     Finding,
+    Gone,
     Minute,
     Page,
     Pause,
     Query,
     QueueCounts,
+    Receipt,
+    Repeated,
+    Resting,
     Store,
+    TrashPage,
     Twins,
     WorkerRecord,
+    answered_again,
+    require_faults,
     require_page,
+    require_receipt,
     require_short_entries,
+    require_short_note,
+    require_size,
 )
 from asyncjobs.stores.orm import (
     adds,
     claims,
     counts,
+    faults,
     fsck,
+    gone,
     journal,
     leases,
     pages,
     pauses,
+    receipts,
     removes,
+    trash,
     turns,
     writes,
 )
@@ -67,11 +82,25 @@ class OrmStore(Store):
         return self._clock.now()
 
     def add(
-        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+        self,
+        jobs: Sequence[Job],
+        *,
+        limits: Mapping[str, int] | None = None,
+        twins: Twins = "return",
+        receipt: Receipt | None = None,
     ) -> list[Job]:
-        stored = adds.add(self._database, jobs, now=self.now(), limits=limits or {}, twins=twins)
+        require_receipt(receipt)
+        stored = self._add(jobs, receipt, now=self.now(), limits=limits or {}, twins=twins)
         self._folder.wrote()
         return stored
+
+    def _add(self, jobs: Sequence[Job], receipt: Receipt | None, **options: Any) -> list[Job]:
+        if receipt is None:
+            return adds.add(self._database, jobs, **options)
+        try:
+            return adds.add_once(self._database, jobs, receipt, **options)
+        except Repeated as repeated:
+            return answered_again(jobs, receipt, repeated.receipt, self.get)
 
     def claim(self, queues: Sequence[str], *, worker: str, limit: int, lease: int) -> list[Job]:
         jobs = claims.claim(self._database, self._clock, queues, worker=worker, limit=limit, lease=lease)
@@ -114,6 +143,12 @@ class OrmStore(Store):
     def get(self, ids: Sequence[str]) -> list[Job | None]:
         return pages.get(self._database, ids)
 
+    def receipt(self, key: str) -> Receipt | None:
+        return receipts.read(self._database, key, now=self.now())
+
+    def gone(self, job_id: str) -> Gone | None:
+        return gone.read(self._database, job_id, now=self.now())
+
     def find(self, query: Query) -> Page:
         return pages.find(self._database, query)
 
@@ -129,8 +164,17 @@ class OrmStore(Store):
     def series(self, minutes: int) -> list[Minute]:
         return counts.series(self._database, minutes, now=self.now())
 
+    def faults(self, limit: int) -> list[Fault]:
+        require_faults(limit)
+        found, foldable = faults.faults(self._database, limit, now=self.now())
+        self._folder.read(foldable)
+        return found
+
     def workers(self) -> list[WorkerRecord]:
         return leases.workers(self._database, now=self.now())
+
+    def order(self, worker: str, order: str) -> bool:
+        return leases.order(self._database, worker, order, now=self.now())
 
     def pause(self, pause: Pause) -> None:
         pauses.pause(self._database, pause)
@@ -138,8 +182,23 @@ class OrmStore(Store):
     def resume(self, queue: str) -> bool:
         return pauses.resume(self._database, queue, now=self.now())
 
-    def delete(self, jobs: Sequence[Job]) -> list[bool]:
-        return removes.delete(self._database, jobs, now=self.now())
+    def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
+        require_short_note(note)
+        rest = trash.Rest(rest_until, note) if rest_until is not None else None
+        return removes.delete(self._database, jobs, rest=rest, now=self.now())
+
+    def restore(
+        self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
+    ) -> list[Job | None]:
+        require_short_note(note)
+        return trash.restore(self._database, ids, versions=versions, note=note, now=self.now())
+
+    def rests(self, job_id: str) -> Resting | None:
+        return trash.read(self._database, job_id)
+
+    def trash(self, *, after: str = "", limit: int = 50) -> TrashPage:
+        require_size(limit)
+        return trash.page(self._database, after, limit)
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         removed = removes.prune(self._database, before, limit=limit, now=self.now())

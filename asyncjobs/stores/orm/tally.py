@@ -6,11 +6,12 @@ to time the oldest rows are folded into sums.
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.job import Job
-from asyncjobs.stores.orm.database import Cursor
+from asyncjobs.stores.orm.database import Cursor, Database, marks
 
+FOLD_LIMIT: Final = 1_000  # rows folded at once
 MINUTE_MS: Final = 60_000
 
 Row = tuple[str, int, int, int, int]  # queue, status, amount, ended, minute
@@ -57,6 +58,15 @@ def add(cursor: Cursor, rows: list[Row]) -> None:
     values = ", ".join(["(%s, %s, %s, %s, %s)"] * len(rows))
     sql = f"INSERT INTO asyncjobs_tally (queue, status, amount, ended, at) VALUES {values}"
     cursor.execute(sql, [value for row in rows for value in row])
+
+
+def take_oldest(cursor: Cursor, database: Database, table: str, columns: str) -> list[Any]:
+    """The oldest rows of a tally, each with its number first: removed, for sums to take their place."""
+    cursor.execute(f"SELECT seq, {columns} FROM {table} ORDER BY seq LIMIT %s {database.unlocked_only}", [FOLD_LIMIT])
+    rows: list[Any] = cursor.fetchall()
+    if rows:
+        cursor.execute(f"DELETE FROM {table} WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
+    return rows
 
 
 def backlog(cursor: Cursor, queue: str) -> int:

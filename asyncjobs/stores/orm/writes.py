@@ -5,12 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
 
-from django.db import IntegrityError, transaction
-
 from asyncjobs.domain.job import FIELDS, Job, JobStatus, values_of
 from asyncjobs.stores.base import Change, Entry
-from asyncjobs.stores.orm import journal, tally
-from asyncjobs.stores.orm.adds import let_go_of_expired
+from asyncjobs.stores.orm import faults, journal, tally, unique
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.listening import RING_IF_AWAITED
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
@@ -36,7 +33,7 @@ class Delta(NamedTuple):
     @property
     def end(self) -> Place | None:
         """Where the job is counted among those that ended."""
-        return tally.place_of(self.new) if self.new.is_terminal and not self.old.is_terminal else None
+        return tally.place_of(self.new) if Change(self.old, self.new).is_end else None
 
     def is_in(self, stored: Job) -> bool:
         """Whether all that is to be written is stored already."""
@@ -102,8 +99,16 @@ def _write_rows(cursor: Cursor, *, database: Database, deltas: list[Delta], now:
     moves = [Move(tally.place_of(job), tally.place_of(delta.applied_to(job))) for delta, job in done]
     tally.record(cursor, moves, ended=[delta.end for delta, _ in done if delta.end], now=now)
     _take_keys(cursor, database, [delta for delta, _ in done], now)
+    _record_faults(cursor, [delta for delta, _ in done])
     _append_entries(cursor, database, [delta for delta, _ in done])
     return {delta.turn for delta, _ in done}
+
+
+def _record_faults(cursor: Cursor, deltas: list[Delta]) -> None:
+    """Of the deltas that were written: what was stored before differs in nothing that counts."""
+    changed = [delta for delta in deltas if "fault" in delta.names]
+    died = faults.deaths_of(delta.new for delta in changed)
+    faults.record(cursor, died=died, left=faults.deaths_of(delta.old for delta in changed))
 
 
 def _append_entries(cursor: Cursor, database: Database, deltas: list[Delta]) -> None:
@@ -130,7 +135,8 @@ def _update(names: Names, key: Key) -> str:
 def _write_on_postgres(database: Database, deltas: list[Delta], now: int) -> set[int]:
     """The turns of those written: one statement for all that write the same fields."""
     groups = _groups(deltas)
-    if len(groups) == 1 and deltas[0].key != "take" and not any(delta.entries for delta in deltas):
+    is_simple = deltas[0].key != "take" and "fault" not in deltas[0].names
+    if len(groups) == 1 and is_simple and not any(delta.entries for delta in deltas):
         return database.directly(partial(_write_group, group=groups[0], now=now))
     return database.atomically(partial(_write_groups, database=database, groups=groups, now=now))
 
@@ -149,7 +155,9 @@ def _write_groups(cursor: Cursor, *, database: Database, groups: list[list[Delta
         turns = _write_group(cursor, group=group, now=now)
         _take_keys(cursor, database, [delta for delta in group if delta.turn in turns], now)
         done |= turns
-    _append_entries(cursor, database, [delta for group in groups for delta in group if delta.turn in done])
+    deltas = [delta for group in groups for delta in group if delta.turn in done]
+    _record_faults(cursor, deltas)
+    _append_entries(cursor, database, deltas)
     return done
 
 
@@ -211,13 +219,4 @@ def _update_on_postgres(names: Names, key: Key, rings: bool) -> str:  # noqa: FB
 
 
 def _take_keys(cursor: Cursor, database: Database, deltas: list[Delta], now: int) -> None:
-    """The jobs that hold their unique key again take it, each if it is free."""
-    for delta in deltas:
-        if delta.key != "take":
-            continue
-        let_go_of_expired(cursor, [delta.new.unique_key or ""], now=now)
-        try:
-            with transaction.atomic(using=database.alias):
-                cursor.execute("UPDATE asyncjobs_job SET unique_held = unique_key WHERE id = %s", [delta.new.id])
-        except IntegrityError:
-            continue
+    unique.take(cursor, database, [delta.new for delta in deltas if delta.key == "take"], now=now)

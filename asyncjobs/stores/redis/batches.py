@@ -8,7 +8,7 @@ from itertools import compress, groupby
 from operator import attrgetter, is_not, itemgetter, ne
 from typing import Any, Final, NamedTuple
 
-from asyncjobs.domain.job import FIELDS, TERMINAL, Job, values_of
+from asyncjobs.domain.job import FIELDS, Job, values_of
 from asyncjobs.stores.base import JOURNAL_LIMITS, Change
 from asyncjobs.stores.redis import codec, keys
 from asyncjobs.stores.redis.codec import time_text
@@ -43,9 +43,9 @@ class _Kind(NamedTuple):
     own_names: str
 
 
-def new_jobs(jobs: Sequence[Job]) -> Batch:
-    """The arguments of `add`."""
-    group = _in_order if _has_twins(jobs) else _together
+def new_jobs(jobs: Sequence[Job], *, in_order: bool = False) -> Batch:
+    """The arguments of `add`, the rows in the order of the jobs if that matters."""
+    group = _in_order if in_order or _has_twins(jobs) else _together
     batch = Batch([], [])
     for (shared, shape, _), positions in group(map(_alike, jobs)):
         batch.args.extend(_new_group([jobs[position] for position in positions], _kind(shared, shape)))
@@ -157,7 +157,8 @@ def changed_jobs(changes: Sequence[Change], now: int) -> Batch:
         shared = _plan(changed).shared_of(new_values)[:-2]
         unique = new.id if new.unique_key is not None else None
         kinds = tuple([entry.kind for entry in entries]) if entries else ()
-        groups.setdefault((changed, shared, old.status, old.queue, old.priority, unique, kinds), []).append(position)
+        alike = (changed, shared, old.status, old.queue, old.priority, old.fault, new.score, unique, kinds)
+        groups.setdefault(alike, []).append(position)
     batch = Batch([], [])
     for key, positions in groups.items():
         batch.args.extend(_changed_group([changes[position] for position in positions], _plan(key[0]), now))
@@ -189,9 +190,10 @@ def _changed_group(changes: list[Change], plan: _Plan, now: int) -> list[Arg]:
 
 def _facts(old: Job, new: Job, now: int) -> list[Arg]:
     places = ["", "", ""] if old.version == new.version else [_place(old), _place(new), new.score]
-    ended = int(new.status) if new.status in TERMINAL and old.status not in TERMINAL else ""
+    ended = int(new.status) if Change(old, new).is_end else ""
     before = [str(int(old.status)), str(old.priority)]
-    return [*places, ended, new.queue, new.version - old.version, *_unique_facts(old, new, now), *before]
+    faults: list[Arg] = [old.fault or "", new.fault or ""] if old.fault != new.fault else []
+    return [*places, ended, new.queue, new.version - old.version, *_unique_facts(old, new, now), *before, *faults]
 
 
 def _place(job: Job) -> str:

@@ -137,6 +137,7 @@ FIELDS: Final = (
     Field("Tags", "tags", _json_text, _read_tags, always=False),
     Field("Progress", "progress", _progress_text, _read_progress, always=False, own=True),
     Field("CancelRequested", "cancel_requested", *_TIME, always=False),
+    Field("Fault", "fault", always=False),
 )
 BY_ATTRIBUTE: Final = {field.attribute: field for field in FIELDS}
 _READERS: Final = {field.name: (INDEX[field.attribute], field.read) for field in FIELDS}

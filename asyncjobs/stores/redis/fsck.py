@@ -20,6 +20,10 @@ _MESSAGES = {
     "NOT_INDEXED": "is missing from an index",
     "UNREADABLE": "cannot be read by this release",
 }
+_TRASH_MESSAGES = {
+    "MISPLACED": "is in the trash and not listed there by its time",
+    "ASTRAY": "has left something in the trash that does not belong there",
+}
 
 
 class Fsck:
@@ -34,10 +38,11 @@ class Fsck:
         found: list[Finding] = []
         for suffixes in self._all_keys():
             found.extend(self._check_jobs([key.partition(":")[2] for key in suffixes if key.startswith("job:")]))
+            found.extend(self._check_trash([match[1] for match in map(_RESTING.fullmatch, suffixes) if match]))
             found.extend(self._check_journals([match.groups() for match in map(_JOURNAL.fullmatch, suffixes) if match]))
             for suffix in suffixes:
                 found.extend(self._check_list(suffix))
-        return found
+        return found + list(self._check_faults())
 
     def _all_keys(self) -> Iterator[list[str]]:
         prefix = f"{self._store.prefix}:"
@@ -82,21 +87,44 @@ class Fsck:
         for kind, job_id in zip(answer[::2], answer[1::2], strict=True):
             yield self._astray(job_id.decode(), f"journal:{kind.decode()}")
 
+    def _check_trash(self, ids: Sequence[str]) -> Iterator[Finding]:
+        answer = self._run("check_trash", self._fix, *dict.fromkeys(ids)) if ids else []
+        for job_id, code in zip(answer[::2], answer[1::2], strict=True):
+            message = f"job {job_id.decode()} {_TRASH_MESSAGES[code.decode()]}"
+            yield Finding(code=code.decode(), message=message, job_id=job_id.decode(), fixed=bool(self._fix))
+
     def _check_list(self, suffix: str) -> Iterator[Finding]:
         kind = suffix.split(":")[1] if suffix.startswith("jobs:") else ""
-        if kind == "stream":
+        if suffix == keys.TRASH:
+            for step in self._members(suffix):
+                yield from self._check_trash(step)
+        elif kind == "stream":
             yield from self._check_stream(suffix)
         elif kind in _STATUS_OF:
-            yield from self._check_members(suffix, _STATUS_OF[kind])
+            yield from self._check_members(suffix, "Status", _STATUS_OF[kind])
+        elif kind == "fault":
+            yield from self._check_members(suffix, "Fault", suffix.split(":", 2)[2])
         elif kind in {"index", "owner", "tag"}:
-            yield from self._check_members(suffix, "")
+            yield from self._check_members(suffix, "Status", "")
 
-    def _check_members(self, suffix: str, status: str) -> Iterator[Finding]:
+    def _check_members(self, suffix: str, field: str, value: str) -> Iterator[Finding]:
+        for step in self._members(suffix):
+            for job_id in self._run("check_members", suffix, field, value, self._fix, *step):
+                yield self._astray(job_id.decode(), suffix)
+
+    def _check_faults(self) -> Iterator[Finding]:
+        """Last of all: what was put right before changes the times of faults."""
+        for step in self._members(keys.FAULTS):
+            for fault in self._run("check_faults", self._fix, *step):
+                message = f"fault {fault.decode()} is not listed at the time of its last job"
+                yield Finding(code="FAULT_ASTRAY", message=message, fixed=bool(self._fix))
+
+    def _members(self, suffix: str) -> Iterator[list[str]]:
+        """Those of a sorted set, as many at a time as one script looks at."""
         scan = connection.translated(self._store.client.zscan_iter)
         members = (member.decode() for member, _ in scan(self._store.key(suffix), count=STEP))
         while step := list(islice(members, STEP)):
-            for job_id in self._run("check_members", suffix, status, self._fix, *step):
-                yield self._astray(job_id.decode(), suffix)
+            yield step
 
     def _check_stream(self, suffix: str) -> Iterator[Finding]:
         if self._run("check_group", suffix, self._fix):
@@ -118,6 +146,7 @@ class Fsck:
         return self._store.run_again(name, self._store._given_now, *args)
 
 
+_RESTING = re.compile("trash:(?:job|journal:[^:]*):(.*)", re.DOTALL)
 _JOURNAL = re.compile("journal:([^:]*):(.*)", re.DOTALL)
 _STATUS_OF = {
     keys.sorted_place(status, "").split(":")[1]: str(int(status)) for status in JobStatus if status != JobStatus.QUEUED

@@ -14,6 +14,8 @@ QUEUES: Final = "queues"
 PAUSED: Final = "paused"
 WORKERS: Final = "workers"
 INDEXES: Final = "jobs:indexes"
+TRASH: Final = "trash"
+FAULTS: Final = "jobs:faults"
 
 _PLACES: Final = {
     JobStatus.WAITING: "waiting",
@@ -36,6 +38,10 @@ def job(job_id: str) -> str:
 
 def journal(kind: EntryKind, job_id: str) -> str:
     return f"journal:{kind}:{job_id}"
+
+
+def gone(job_id: str) -> str:
+    return f"gone:{job_id}"
 
 
 def stream(queue: str, number: int) -> str:
@@ -68,6 +74,11 @@ def tag(name: str) -> str:
     return f"jobs:tag:{name}"
 
 
+def fault(digits: str) -> str:
+    """The list of its dead jobs, by the time they died."""
+    return f"jobs:fault:{digits}"
+
+
 def indexes(queue: str, name: str, owned_by: str | None, tags: tuple[str, ...]) -> list[str]:
     """The lists by creation time that a job is in from `add` to `delete`."""
     owned = [owner(owned_by)] if owned_by is not None else []
@@ -82,6 +93,10 @@ def bell(queue: str) -> str:
 def resumed(queue: str) -> str:
     """What those who wait for the end of a pause listen to instead."""
     return f"resumed:{queue}"
+
+
+def receipt(key: str) -> str:
+    return f"receipt:{key}"
 
 
 def worker(worker_id: str) -> str:

@@ -15,7 +15,17 @@ from asyncjobs.stores.redis.line import Line
 LUA: Final = files(__package__) / "lua"
 ENTRIES: Final = (
     *("add", "claim", "swap", "watch", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune", "turn"),
-    *("heal", "check_jobs", "check_members", "check_entries", "check_group", "check_journals"),
+    *("order", "resting", "restore", "faults"),
+    *(
+        "heal",
+        "check_faults",
+        "check_jobs",
+        "check_members",
+        "check_entries",
+        "check_group",
+        "check_journals",
+        "check_trash",
+    ),
 )
 _INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)
 

@@ -3,32 +3,46 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from itertools import pairwise
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from redis import exceptions
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
 from asyncjobs.errors import DuplicateJob, InvalidJob, JobClaimError, QueueFull, StoreError, StoreUnavailable
 from asyncjobs.stores.base import (
+    DAY_MS,
+    GONE_MS,
     MAX_BATCH,
     SERIES_MINUTES,
     Beat,
     Change,
     Entry,
     EntryKind,
+    Fault,
     Finding,
+    Gone,
     Minute,
     Page,
     Pause,
     Query,
     QueueCounts,
+    Receipt,
+    Resting,
     Store,
+    TrashPage,
     Twins,
     WorkerRecord,
+    answered_again,
+    fault_days,
+    require_faults,
     require_page,
+    require_receipt,
     require_short_entries,
+    require_short_note,
+    require_size,
 )
-from asyncjobs.stores.redis import batches, codec, connection, keys, scripts
+from asyncjobs.stores.redis import batches, codec, connection, keys, pauses, receipts, scripts, trash
 from asyncjobs.stores.redis.finder import Finder
 from asyncjobs.stores.redis.fsck import Fsck
 from asyncjobs.stores.redis.line import Line
@@ -42,7 +56,6 @@ CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it i
 MAX_TIMEOUT_S = 3_600
 LONGEST_WAIT_MS = 10_000  # then a token or a timer that was lost with its waiter is made good for
 MINUTE_MS = 60_000
-DAY_MS = 24 * 60 * MINUTE_MS
 
 
 class RedisStore(Store):
@@ -123,13 +136,22 @@ class RedisStore(Store):
         return server + int((own - asked) * 1000)
 
     def add(
-        self, jobs: Sequence[Job], *, limits: Mapping[str, int] | None = None, twins: Twins = "return"
+        self,
+        jobs: Sequence[Job],
+        *,
+        limits: Mapping[str, int] | None = None,
+        twins: Twins = "return",
+        receipt: Receipt | None = None,
     ) -> list[Job]:
+        require_receipt(receipt)
         if len(jobs) > MAX_BATCH:
             raise InvalidJob(f"one call adds at most {MAX_BATCH} jobs, not {len(jobs)}")
-        batch = batches.new_jobs(jobs)
+        batch = batches.new_jobs(jobs, in_order=receipt is not None)
         bounds = json.dumps([part for bound in limits.items() for part in bound]) if limits else "[]"
-        outcome, *rest = self.run_again("add", self._given_now, twins, bounds, *batch.args)
+        args = [self._given_now, twins, bounds, *receipts.arguments(receipt), *batch.args]
+        outcome, *rest = self.run_again("add", *args)
+        if outcome == b"KEPT" and receipt:
+            return answered_again(jobs, receipt, receipts.read(receipt.key, rest), self.get)
         if outcome == b"FULL":
             queue = rest[0].decode()
             raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")
@@ -189,9 +211,10 @@ class RedisStore(Store):
         beat = Beat([], [])
         for part in _parts(list(held.items()), SCRIPT_LIMIT) or [()]:
             pairs = [value for pair in part for value in pair]
-            lost, cancels = self.run_again("beat", self._given_now, worker, lease, about, *pairs)
+            lost, cancels, order = self.run_again("beat", self._given_now, worker, lease, about, *pairs)
             beat.lost.extend(job_id.decode() for job_id in lost)
             beat.cancels.extend(job_id.decode() for job_id in cancels)
+            beat = beat._replace(order=order.decode())
         return beat
 
     def lapsed(self, limit: int, *, lease: int) -> list[Job]:
@@ -233,6 +256,20 @@ class RedisStore(Store):
         for part in _parts(ids, SCRIPT_LIMIT):
             yield from self.run_again("get", *part)
 
+    @connection.translated
+    def receipt(self, key: str) -> Receipt | None:
+        stored = self.client.hmget(self.key(keys.receipt(key)), *receipts.FIELDS)
+        kept = receipts.read(key, stored) if stored[0] is not None else None
+        return kept if kept is not None and kept.until > self.now() else None
+
+    @connection.translated
+    def gone(self, job_id: str) -> Gone | None:
+        stored = self.client.get(self.key(keys.gone(job_id)))
+        if stored is None:
+            return None
+        at, owner = stored.decode().split(":", 1)
+        return Gone(owner, int(at)) if self.now() < int(at) + GONE_MS else None
+
     def find(self, query: Query) -> Page:
         return Finder(self, query).page()
 
@@ -259,23 +296,36 @@ class RedisStore(Store):
             for status, queue, count in sorted((*name.decode().split(":", 1), count) for name, count in stored.items())
         ]
 
+    def faults(self, limit: int) -> list[Fault]:
+        """Some at a time; one that struck again meanwhile moved up, and the next look meets another one once more."""
+        require_faults(limit)
+        days, found = fault_days(self.now()), dict[str, Fault]()
+        for start in range(0, limit, SCRIPT_LIMIT):
+            rows = self.run_again("faults", start, min(limit - start, SCRIPT_LIMIT), *days)
+            found = {fault.fault: fault for fault in map(_read_fault, rows)} | found
+            if len(rows) < SCRIPT_LIMIT:
+                break
+        return sorted(found.values(), key=lambda fault: (fault.last_at, fault.fault), reverse=True)
+
     @connection.translated
     def workers(self) -> list[WorkerRecord]:
         since = self.now() - DAY_MS
         beats = self.client.zrangebyscore(self.key(keys.WORKERS), f"({since}", "+inf", withscores=True)
         pipeline = self.client.pipeline(transaction=False)
         for worker, _ in beats:
-            pipeline.hget(self.key(keys.worker(worker.decode())), "About")
+            pipeline.hmget(self.key(keys.worker(worker.decode())), "About", "Order")
         return sorted(
-            WorkerRecord(worker.decode(), int(beat), (about or b"").decode())
-            for (worker, beat), about in zip(beats, pipeline.execute(), strict=True)
+            WorkerRecord(worker.decode(), int(beat), *((text or b"").decode() for text in stored))
+            for (worker, beat), stored in zip(beats, pipeline.execute(), strict=True)
         )
+
+    def order(self, worker: str, order: str) -> bool:
+        return bool(self.run_again("order", self._given_now, worker, order))
 
     @connection.translated
     def pause(self, pause: Pause) -> None:
-        until = "" if pause.until is None else pause.until
         pipeline = self.client.pipeline()
-        pipeline.hset(self.key(keys.PAUSED), pause.queue, f"{until}:{pause.since}:{pause.reason}")
+        pipeline.hset(self.key(keys.PAUSED), pause.queue, pauses.written(pause))
         pipeline.sadd(self.key(keys.QUEUES), pause.queue)
         pipeline.execute()
 
@@ -288,14 +338,31 @@ class RedisStore(Store):
             pipeline.delete(bell)
             pipeline.rpush(bell, 1)  # one token, whatever was there
         stored, *_ = pipeline.execute()
-        return stored is not None and _read_pause(queue, stored).holds(self.now())
+        return stored is not None and pauses.read(queue, stored).holds(self.now())
 
-    def delete(self, jobs: Sequence[Job]) -> list[bool]:
-        return [
-            gone == _YES
-            for part in _parts(jobs, SCRIPT_LIMIT)
-            for gone in self.run_again("delete", self._given_now, *[v for job in part for v in (job.id, job.version)])
-        ]
+    def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
+        require_short_note(note)
+        rest = ["", *trash.note_arguments(None)] if rest_until is None else [rest_until, *trash.note_arguments(note)]
+        return [gone == _YES for part in _parts(jobs, SCRIPT_LIMIT) for gone in self._delete(part, rest)]
+
+    def _delete(self, jobs: Sequence[Job], rest: Sequence[Any]) -> bytes:
+        versions = (part for job in jobs for part in (job.id, job.version))
+        return cast(bytes, self.run_again("delete", self._given_now, *rest, *versions))
+
+    def restore(
+        self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
+    ) -> list[Job | None]:
+        require_short_note(note)
+        for part in _parts(ids, SCRIPT_LIMIT):
+            trash.restore(self, part, versions, note)
+        return self.get(ids)
+
+    def rests(self, job_id: str) -> Resting | None:
+        return trash.read(self, [job_id])[0]
+
+    def trash(self, *, after: str = "", limit: int = 50) -> TrashPage:
+        require_size(limit)
+        return trash.page(self, after, limit)
 
     def prune(self, before: Mapping[JobStatus, int], *, limit: int) -> int:
         pruned = 0
@@ -334,14 +401,21 @@ def _read_entry(kind: EntryKind, entry_id: bytes, fields: Mapping[bytes, bytes])
     return Entry(kind, int(fields[b"a"]), fields[b"t"].decode(), number=int(entry_id.partition(b"-")[0]))
 
 
-def _read_pause(queue: str, stored: bytes) -> Pause:
-    until, since, reason = stored.decode().split(":", 2)
-    return Pause(queue=queue, since=int(since), reason=reason, until=int(until) if until else None)
+def _read_fault(row: Sequence[Any]) -> Fault:
+    fault, newest, first_at, last_at, count, *days = row
+    return Fault(
+        fault=fault.decode(),
+        count=count,
+        first_at=int(first_at),
+        last_at=int(last_at),
+        days=tuple(since_then - since_next for since_then, since_next in pairwise([*days, 0])),
+        newest=newest.decode(),
+    )
 
 
 def _read_counts(row: Sequence[Any], now: int) -> QueueCounts:
     queue, paused, oldest, sizes = row
-    pause = _read_pause(queue.decode(), paused) if paused else None
+    pause = pauses.read(queue.decode(), paused) if paused else None
     return QueueCounts(
         queue=queue.decode(),
         by_status={JobStatus(int(status)): size for status, size in zip(sizes[::2], sizes[1::2], strict=True)},

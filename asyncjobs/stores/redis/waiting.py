@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import uuid4
@@ -14,6 +15,7 @@ from asyncjobs.stores.waking import readable
 
 SERVER_LONGER_S: Final = 5  # the server ends a wait that nobody called off; it would be up to 0.1 s late for ours
 CALL_OFF_S: Final = 0.1  # how long one who is woken waits for a server to let go
+AGAIN_S: Final = 0.001  # after which a server that had nobody to let go is told again
 NAP_MS: Final = 10
 
 
@@ -53,16 +55,20 @@ class Waiter(threading.local):
 
     def _call_off(self, connection: Any, *, is_woken: bool) -> None:
         """Ends the wait on the server too, so that it gives no token to one who has gone."""
+        end = time.monotonic() + CALL_OFF_S
         try:
-            was_blocked = self._line.ask("CLIENT", "UNBLOCK", self._id, within=CALL_OFF_S if is_woken else None)
-            if was_blocked or connection.can_read(CALL_OFF_S):
-                connection.read_response()
-            else:  # the server has not seen our BLPOP yet
-                self._hang_up()
+            while not self._unblock(is_woken=is_woken) and not connection.can_read(AGAIN_S):
+                # The server has not seen our BLPOP yet: it came over another connection.
+                if time.monotonic() > end:
+                    return self._hang_up()
+            connection.read_response()
         except (ConnectionError, TimeoutError):
             if not is_woken:
                 raise
             self._hang_up()  # who is woken has other things to do; the next call will say that the server is away
+
+    def _unblock(self, *, is_woken: bool) -> bool:
+        return bool(self._line.ask("CLIENT", "UNBLOCK", self._id, within=CALL_OFF_S if is_woken else None))
 
     def _connection(self) -> Any:
         if self._own is None or self._own.pid != os.getpid():

@@ -1,6 +1,6 @@
 -- Extends the leases a worker still holds, and records that it lives.
 -- ARGV: now or '', worker, lease, what the worker says of itself, (id, version) …
--- Answers the ids that are lost, and those asked to cancel.
+-- Answers the ids that are lost, those asked to cancel, and what was ordered of the worker.
 --- @include lease
 --- @include iso
 --- @include places
@@ -30,4 +30,4 @@ for _, silent in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'workers', '-inf',
   redis.call('DEL', prefix .. 'worker:' .. silent)
   redis.call('ZREM', prefix .. 'workers', silent)
 end
-return { lost, cancels }
+return { lost, cancels, redis.call('HGET', prefix .. 'worker:' .. worker, 'Order') or '' }

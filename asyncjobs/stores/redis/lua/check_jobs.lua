@@ -4,7 +4,7 @@
 local answer = {}
 
 local function wrong(id)
-  local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'Entry')
+  local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'Entry', 'Fault')
   local queue = job[2] or 'default'
   if redis.call('EXISTS', job_key(id)) == 0 then return nil end
   if not job[4] or not (job[1] == '100' or PLACES[job[1]]) then return 'UNREADABLE' end

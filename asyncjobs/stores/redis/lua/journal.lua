@@ -6,6 +6,10 @@ local function last_number(key)
   return last and tonumber(last[1]:match('^%d+')) or 0
 end
 
+local function append_entry(key, number, at, text, most)
+  redis.call('XADD', key, 'MAXLEN', '=', most, int(number) .. '-0', 'a', at, 't', text)
+end
+
 local function append_entries(group, at)
   if not group.kinds then return end
   local id, numbers = ARGV[at], {}
@@ -13,7 +17,7 @@ local function append_entries(group, at)
   for _, kind in ipairs(group.kinds) do
     local key = journal_key(kind, id)
     local number = (numbers[kind] or last_number(key)) + 1
-    redis.call('XADD', key, 'MAXLEN', '=', group.limits[kind], int(number) .. '-0', 'a', ARGV[part], 't', ARGV[part + 1])
+    append_entry(key, number, ARGV[part], ARGV[part + 1], group.limits[kind])
     numbers[kind], part = number, part + 2
   end
 end

@@ -1,6 +1,7 @@
--- Removes finished jobs, the oldest of each queue first.
+-- Removes finished jobs, the oldest of each queue first, then those that ran out of the trash.
 -- ARGV: now or '', limit, (status, time before which they ended) … Answers how many.
 --- @include forget
+--- @include trash
 local left = tonumber(ARGV[2])
 
 local function prune(status, queue, before)
@@ -15,5 +16,9 @@ for _, queue in ipairs(redis.call('SMEMBERS', prefix .. 'queues')) do
   for i = 3, #ARGV, 2 do
     if left > 0 then prune(ARGV[i], queue, ARGV[i + 1]) end
   end
+end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'trash', '-inf', int(now()), 'LIMIT', 0, left)) do
+  drop_resting(id)
+  left = left - 1
 end
 return tonumber(ARGV[2]) - left

@@ -4,6 +4,7 @@
 --- @include bell
 --- @include group_unique
 --- @include index
+--- @include fault
 local function store_group(group)
   if #group.ids == 0 then return end
   local place, score, limit = group.facts[1], group.facts[2], group.facts[5]
@@ -17,6 +18,8 @@ local function store_group(group)
     if key then take_unique(key, id, limit) end
   end
   if not is_stream(place) then list_all(place, score, group.ids) end
+  local fault = place:sub(1, 9) == 'jobs:dlq:' and redis.call('HGET', job_key(group.ids[1]), 'Fault')
+  if fault then enter_fault(fault, score, group.ids) end
   index_all(group)
   wake(place, group.facts[3], score)
 end

@@ -1,28 +1,12 @@
 -- Writes changed jobs, each if its version is still the one that was read.
 -- ARGV: now or '', groups; the facts of a group: place left and entered ('' and '' for a note on a running job), score, status
--- to count or '', queue, step of the version, unique key to drop, to take, how long it is held, status and priority before.
+-- to count or '', queue, step of the version, unique key to drop, to take, how long it is held, status and priority before,
+-- and if that changes: fault left and entered ('' for none).
 -- Answers '1' (stored now) or '0' (stale) for each row, in one string.
---- @include drop_unique
---- @include place
---- @include bell
+--- @include move
 --- @include write
 --- @include journal
---- @include series
 local answer = {}
-
-local function move(group, ids)
-  local from, to, score, status, queue, _, drop, take, limit = unpack(group.facts)
-  if from ~= '' then
-    leave(from, ids)
-    enter(to, score, ids)
-    if #ids > 0 then wake(to, queue, score) end
-  end
-  for _, id in ipairs(ids) do
-    if drop ~= '' then drop_unique(drop, id) end
-    if take ~= '' then take_unique(take, id, limit) end
-  end
-  if status ~= '' then count_ended(status, queue, #ids) end
-end
 
 for _, group in ipairs(read_groups(2)) do
   local moved = {}

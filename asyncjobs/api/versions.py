@@ -1,0 +1,21 @@
+"""Which state of a job a client has."""
+
+from typing import Any
+from zlib import crc32
+
+from asyncjobs.domain.job import Job
+
+
+def version_tag(job: Job) -> str:
+    """Another one whenever the job says something else of itself: progress alone is no new version of the job."""
+    return f"{job.version}-{crc32(f'{job.progress}{job.cancel_requested}'.encode()):08x}"
+
+
+def etag(job: Job) -> str:
+    return f'"{version_tag(job)}"'
+
+
+def is_known(request: Any, job: Job) -> bool:
+    """Whether the client has the job as it is."""
+    given = request.headers.get("If-None-Match", "")
+    return given.strip() == "*" or etag(job) in [tag.strip().removeprefix("W/") for tag in given.split(",")]

@@ -1,0 +1,1 @@
+"""The views of the API: each reads a request, does one thing, and answers."""

@@ -1,0 +1,1 @@
+"""A site of its own, set up as it likes."""

@@ -1,0 +1,111 @@
+"""Pictures of the dashboard, for the documentation and for whoever changes how it looks: `make shots`."""
+
+import argparse
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import django
+
+from tests.dashboard.pages import PAGES, PRESSED
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.backends import Backend
+
+IMAGES: Final = Path(__file__).parents[2] / "docs/images"
+DESKTOP: Final = {"viewport": {"width": 1280, "height": 800}}
+PHONE: Final = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+class Look(NamedTuple):
+    """How pages are looked at, with which jobs, and which of them are in the documentation."""
+
+    name: str
+    stock: str
+    options: dict[str, Any]
+    pages: tuple[str, ...]
+
+
+LOOKS: Final = (
+    Look("desktop", "hour", DESKTOP, tuple(name for name in PAGES if name not in ("edit-job", "trashed-job"))),
+    Look("dark", "hour", {**DESKTOP, "color_scheme": "dark"}, ("overview", "job")),
+    Look("phone", "hour", PHONE, ("overview", "jobs", "job")),
+    Look("empty", "nothing", DESKTOP, ("overview",)),
+    Look("names", "names", DESKTOP, ("overview",)),
+    Look("names-phone", "names", PHONE, ()),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make shots", description=__doc__)
+    parser.add_argument("--to", type=Path, default=IMAGES, help="the directory they go to (default: docs/images)")
+    parser.add_argument("--jobs", type=int, default=0, help="as many jobs besides (default: none)")
+    parser.add_argument("--all", action="store_true", help="every page in every look, down to its end")
+    parser.add_argument("--only", default="", help="a part of the name of the pictures wanted")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    with ExitStack() as cleanup:
+        take_all(options, cleanup)
+
+
+def take_all(options: argparse.Namespace, cleanup: ExitStack) -> None:
+    from tests.api.live.served import gunicorn
+    from tests.backends import BACKENDS, OrmBackend
+    from tests.dashboard.browser.visitor import add_user, chromium
+    from tests.worker.conftest import database_of, where
+    from tests.workers import site
+
+    backend, users = BACKENDS["valkey"](cleanup), BACKENDS["sqlite"](cleanup)
+    assert isinstance(users, OrmBackend)
+    add_user(users.alias)
+    directory = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
+    place = {"database": database_of(users.alias), **where("valkey", backend), "module": "tests.dashboard.site"}
+    running = cleanup.enter_context(site(directory, **place))
+    server = gunicorn(running)
+    server.wait_until_it_listens()
+    browser = cleanup.enter_context(chromium())
+    options.to.mkdir(parents=True, exist_ok=True)
+    for look in LOOKS:
+        stock(backend, look.stock, options.jobs)
+        take(browser, server.url, look, backend, options)
+
+
+def stock(backend: "Backend", name: str, jobs: int) -> None:
+    """Puts these jobs in the place of those that were there."""
+    from tests.clock import Clock
+    from tests.dashboard.shop import shop
+
+    backend.clear()
+    clock = Clock(backend.open().now())
+    with shop(backend.open(clock=clock), clock) as filled:
+        if name == "hour":
+            filled.live_an_hour()
+            filled.operate()
+            filled.fill(jobs)
+        if name == "names":
+            filled.call_names()
+
+
+def take(browser: "Browser", url: str, look: Look, backend: "Backend", options: argparse.Namespace) -> None:
+    from tests.dashboard.browser.visitor import visitor
+
+    with visitor(browser, url, **look.options) as visited:
+        visited.go()
+        visited.log_in()
+        pages = [name for name in PAGES if look.stock != "nothing" or name not in PRESSED]
+        for name in pages if options.all else look.pages:
+            picture = options.to / f"{name}-{look.name}.png"
+            if options.only in picture.name:
+                visited.see(name, backend.open()).wait_for_load_state("networkidle")
+                visited.page.screenshot(path=picture, full_page=options.all)
+                print(picture, *visited.troubles, sep="\n  ")
+                visited.troubles.clear()
+
+
+if __name__ == "__main__":
+    main()
