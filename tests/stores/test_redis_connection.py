@@ -11,6 +11,7 @@ from django.test import override_settings
 from asyncjobs.errors import StoreUnavailable
 from asyncjobs.stores.redis import RedisStore
 from asyncjobs.stores.redis.connection import client_from_url
+from asyncjobs.stores.redis.line import Own
 from tests import servers
 
 
@@ -72,3 +73,13 @@ def test_a_store_that_is_collected_while_its_thread_holds_the_pool_waits_for_nob
     thread.start()
     thread.join(timeout=10)
     assert not thread.is_alive()
+
+
+def test_a_connection_that_is_collected_in_a_ring_is_closed_before_its_socket_warns() -> None:
+    """Among garbage the collector takes what is younger than its owner first, if one collection lay between them."""
+    own = Own(client_from_url(servers.valkey_url(), timeout=5).connection_pool)
+    own.ring = own  # type: ignore[attr-defined]
+    gc.collect(0)
+    own.connection.connect()
+    del own
+    gc.collect()

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from typing import Any
 
 import redis
@@ -43,12 +44,17 @@ class Line(threading.local):
 
 
 class Own:
-    """A connection that is closed as soon as its thread is gone, in the process that opened it."""
+    """A connection that is closed as soon as its thread is gone, in the process that opened it.
+
+    A `__del__` would run too late: among garbage the socket may come first, and warns that nobody closed it.
+    """
 
     def __init__(self, pool: Any) -> None:
         self.pid = os.getpid()
         self.connection = pool.connection_class(**pool.connection_kwargs)
+        weakref.finalize(self, _close, self.connection, self.pid).atexit = False
 
-    def __del__(self) -> None:
-        if self.pid == os.getpid():
-            self.connection.disconnect()
+
+def _close(connection: Any, pid: int) -> None:
+    if pid == os.getpid():
+        connection.disconnect()
