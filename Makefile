@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-TEST_FLAGS ?= -n 2 --dist worksteal -m "not slow and not faults"
+TEST_FLAGS ?= -n 3 --dist worksteal -m "not slow and not faults"
 DEMO_FLAGS ?=
 BENCH_FLAGS ?=
 OPENAPI ?= docs/reference/openapi.json

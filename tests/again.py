@@ -1,7 +1,7 @@
 """Leaves out what passed in an earlier run: a plugin for CI, whose steps overlap.
 
 `pytest -p tests.again --passed=FILE` adds the tests that pass to the file; with `--but-those` it leaves out those that
-are in it already. Tests that look for counterexamples by chance are never left out.
+are in it already. Tests that look for counterexamples by chance, or for longer in CI, are never left out.
 """
 
 from pathlib import Path
@@ -24,9 +24,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.option.but_those:
         return
     noted = set(config.option.passed.read_text().splitlines())
-    left_out = [item for item in items if item.nodeid in noted and item.get_closest_marker("hypothesis") is None]
+    left_out = [item for item in items if item.nodeid in noted and not _is_a_search(item)]
     items[:] = [item for item in items if item not in set(left_out)]
     config.hook.pytest_deselected(items=left_out)
+
+
+def _is_a_search(item: pytest.Item) -> bool:
+    return item.get_closest_marker("hypothesis") is not None or "effort" in getattr(item, "fixturenames", ())
 
 
 class Notes:

@@ -4,13 +4,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.memory import MemoryStore
 from tests import servers
 
 ClockOrNone = Callable[[], int] | None
+Effort = Literal["short", "long"]
 
 
 class Backend(ABC):

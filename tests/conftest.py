@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 from asyncjobs.stores.base import Store
 from asyncjobs.stores.orm import OrmStore
 from asyncjobs.stores.redis import RedisStore
-from tests.backends import BACKENDS, KINDS, Backend
+from tests.backends import BACKENDS, KINDS, Backend, Effort
 from tests.clock import Clock
 from tests.scene import Scene
 
@@ -50,6 +50,12 @@ def backends(django_test_environment: None, django_db_blocker: DjangoDbBlocker) 
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
+
+
+@pytest.fixture
+def effort(kind: str) -> Effort:
+    """How long to search or race: in CI for longer, unless the server is an imitation."""
+    return "long" if os.environ.get("CI") == "true" and kind != "fakeredis" else "short"
 
 
 @pytest.fixture

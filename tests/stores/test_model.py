@@ -1,6 +1,5 @@
 """Every store against the model; and the model's machine against stores known to be wrong."""
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -9,19 +8,19 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from asyncjobs.errors import AsyncJobsError
 from asyncjobs.stores.base import Store
-from tests.backends import Backend
+from tests.backends import Backend, Effort
 from tests.clock import Clock
 from tests.stores import mutants
 from tests.stores.whole_machine import WholeMachine
 
-IN_CI = os.environ.get("CI") == "true"
-THOROUGH = settings(
-    max_examples=200 if IN_CI else 25,
-    stateful_step_count=40 if IN_CI else 30,
+SHORT = settings(
+    max_examples=25,
+    stateful_step_count=30,
     deadline=None,
     phases=[Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
 )
+LONG = settings(SHORT, max_examples=200, stateful_step_count=40)
 UNTIL_FOUND = settings(
     max_examples=2_000,
     stateful_step_count=30,
@@ -37,12 +36,12 @@ def machine_for(opener: Callable[[Clock], Store]) -> type[WholeMachine]:
     return type("Machine", (WholeMachine,), {"open": staticmethod(opener)})
 
 
-def test_the_store_agrees_with_the_model(backend: Backend) -> None:
+def test_the_store_agrees_with_the_model(backend: Backend, effort: Effort) -> None:
     def empty(clock: Clock) -> Store:
         backend.clear()
         return backend.open(clock=clock)
 
-    run_state_machine_as_test(machine_for(empty), settings=THOROUGH)
+    run_state_machine_as_test(machine_for(empty), settings=LONG if effort == "long" else SHORT)
 
 
 @pytest.mark.parametrize("mutant", mutants.ALL, ids=lambda mutant: mutant.__name__)

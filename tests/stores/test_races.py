@@ -1,10 +1,9 @@
 """Two may want the same job at the same moment; one gets it. Real stores, real threads, each on its own connection."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from threading import Barrier, BrokenBarrierError
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,13 +11,10 @@ from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import QueueFull
 from asyncjobs.stores.base import MAX_BATCH, Change, Entry, Store
-from tests.backends import Backend
+from tests.backends import Backend, Effort
 from tests.scene import BOOM, LEASE, Scene, ids
 from tests.threads import in_threads
 
-IN_CI = os.environ.get("CI") == "true"
-ROUNDS = 2_000 if IN_CI else 100
-JOBS = 5_000 if IN_CI else 1_000
 CLAIMERS = 8
 FOREVER = 2**52
 
@@ -35,29 +31,42 @@ def rival(backend: Backend, live_store: Store) -> Scene:
     return Scene(store, store.now)
 
 
-def duel(
-    prepare: Callable[[], Any], first: Callable[[Any], Any], second: Callable[[Any], Any], judge: Callable[..., None]
-) -> None:
+class Duel(NamedTuple):
     """Round after round, both act at once on what was prepared, and the judge sees it and both their answers."""
-    prize: list[Any] = []
-    answers: list[Any] = [None, None]
-    start = Barrier(2, action=lambda: prize.append(prepare()))
-    end = Barrier(2, action=lambda: judge(prize.pop(), *answers))
 
-    def fight(place: int, act: Callable[[Any], Any]) -> None:
-        try:
-            for _ in range(ROUNDS):
-                start.wait()
-                answers[place] = act(prize[0])
-                end.wait()
-        except BrokenBarrierError:
-            return
-        except BaseException:
-            start.abort()
-            end.abort()
-            raise
+    rounds: int
 
-    in_threads(lambda: fight(0, first), lambda: fight(1, second))
+    def __call__(
+        self,
+        prepare: Callable[[], Any],
+        first: Callable[[Any], Any],
+        second: Callable[[Any], Any],
+        judge: Callable[..., None],
+    ) -> None:
+        prize: list[Any] = []
+        answers: list[Any] = [None, None]
+        start = Barrier(2, action=lambda: prize.append(prepare()))
+        end = Barrier(2, action=lambda: judge(prize.pop(), *answers))
+
+        def fight(place: int, act: Callable[[Any], Any]) -> None:
+            try:
+                for _ in range(self.rounds):
+                    start.wait()
+                    answers[place] = act(prize[0])
+                    end.wait()
+            except BrokenBarrierError:
+                return
+            except BaseException:
+                start.abort()
+                end.abort()
+                raise
+
+        in_threads(lambda: fight(0, first), lambda: fight(1, second))
+
+
+@pytest.fixture
+def duel(effort: Effort) -> Duel:
+    return Duel(rounds=2_000 if effort == "long" else 100)
 
 
 def work_off(backend: Backend) -> list[str]:
@@ -75,18 +84,18 @@ def work_off(backend: Backend) -> list[str]:
         changes = [Change(job, transitions.complete(job, "1", now=store.now())) for job in jobs]
 
 
-def test_eight_claimers_get_every_job_once(backend: Backend, scene: Scene) -> None:
-    jobs = [scene.job() for _ in range(JOBS)]
-    for start in range(0, JOBS, MAX_BATCH):
+def test_eight_claimers_get_every_job_once(backend: Backend, scene: Scene, effort: Effort) -> None:
+    jobs = [scene.job() for _ in range(5_000 if effort == "long" else 1_000)]
+    for start in range(0, len(jobs), MAX_BATCH):
         scene.store.add(jobs[start : start + MAX_BATCH])
     claimed = in_threads(*[lambda: work_off(backend)] * CLAIMERS)
     claimed.append(work_off(backend))
     assert sorted(job_id for each in claimed for job_id in each) == sorted(ids(jobs))
-    assert scene.counted() == {JobStatus.COMPLETED: JOBS}
-    assert sum(minute.count for minute in scene.store.series(10)) == JOBS
+    assert scene.counted() == {JobStatus.COMPLETED: len(jobs)}
+    assert sum(minute.count for minute in scene.store.series(10)) == len(jobs)
 
 
-def test_a_job_is_canceled_or_claimed(scene: Scene, rival: Scene) -> None:
+def test_a_job_is_canceled_or_claimed(scene: Scene, rival: Scene, duel: Duel) -> None:
     def cancel(job: Job) -> bool:
         return scene.swap(job, transitions.cancel(job, now=scene.clock()))
 
@@ -99,7 +108,7 @@ def test_a_job_is_canceled_or_claimed(scene: Scene, rival: Scene) -> None:
     duel(scene.add, cancel, lambda job: rival.claim(), judge)
 
 
-def test_a_job_is_settled_or_rescued(scene: Scene, rival: Scene) -> None:
+def test_a_job_is_settled_or_rescued(scene: Scene, rival: Scene, duel: Duel) -> None:
     def settle(job: Job) -> bool:
         return scene.swap(job, transitions.complete(job, "1", now=scene.clock()))
 
@@ -115,7 +124,7 @@ def test_a_job_is_settled_or_rescued(scene: Scene, rival: Scene) -> None:
     duel(scene.started, settle, rescue, judge)
 
 
-def test_a_job_is_retried_or_pruned(scene: Scene, rival: Scene) -> None:
+def test_a_job_is_retried_or_pruned(scene: Scene, rival: Scene, duel: Duel) -> None:
     def retry(job: Job) -> bool:
         return scene.swap(job, transitions.retry(job, now=scene.clock()))
 
@@ -132,7 +141,7 @@ def test_a_job_is_retried_or_pruned(scene: Scene, rival: Scene) -> None:
     duel(scene.failed, retry, prune, judge)
 
 
-def test_a_cancel_request_survives_the_settle_beside_it(scene: Scene, rival: Scene) -> None:
+def test_a_cancel_request_survives_the_settle_beside_it(scene: Scene, rival: Scene, duel: Duel) -> None:
     def settle(job: Job) -> bool:
         return scene.swap(job, transitions.fail(job, BOOM, delay=60_000, now=scene.clock()))
 
@@ -148,7 +157,7 @@ def test_a_cancel_request_survives_the_settle_beside_it(scene: Scene, rival: Sce
     duel(scene.started, settle, request, judge)
 
 
-def test_a_beat_and_a_settle_do_not_undo_each_other(scene: Scene, rival: Scene) -> None:
+def test_a_beat_and_a_settle_do_not_undo_each_other(scene: Scene, rival: Scene, duel: Duel) -> None:
     def settle(job: Job) -> bool:
         return scene.swap(job, transitions.release(job, now=scene.clock()))
 
@@ -164,7 +173,7 @@ def test_a_beat_and_a_settle_do_not_undo_each_other(scene: Scene, rival: Scene) 
     duel(scene.started, settle, beat, judge)
 
 
-def test_one_of_two_twins_is_stored(scene: Scene, rival: Scene) -> None:
+def test_one_of_two_twins_is_stored(scene: Scene, rival: Scene, duel: Duel) -> None:
     def add(own: Scene) -> Callable[[str], Job]:
         return lambda key: own.store.add([own.job(unique_key=key)])[0]
 
@@ -176,7 +185,7 @@ def test_one_of_two_twins_is_stored(scene: Scene, rival: Scene) -> None:
     duel(lambda: "k", add(scene), add(rival), judge)
 
 
-def test_one_job_added_twice_at_once_is_stored_once(scene: Scene, rival: Scene) -> None:
+def test_one_job_added_twice_at_once_is_stored_once(scene: Scene, rival: Scene, duel: Duel) -> None:
     def judge(job: Job, first: list[Job], second: list[Job]) -> None:
         assert first == second == [job]
         assert scene.counted() == {JobStatus.QUEUED: 1}
@@ -185,7 +194,7 @@ def test_one_job_added_twice_at_once_is_stored_once(scene: Scene, rival: Scene) 
     duel(scene.job, lambda job: scene.store.add([job]), lambda job: rival.store.add([job]), judge)
 
 
-def test_the_last_free_place_of_a_queue_is_given_once(scene: Scene, rival: Scene) -> None:
+def test_the_last_free_place_of_a_queue_is_given_once(scene: Scene, rival: Scene, duel: Duel) -> None:
     def add(own: Scene) -> Callable[[None], bool]:
         def act(_: None) -> bool:
             try:
@@ -203,7 +212,7 @@ def test_the_last_free_place_of_a_queue_is_given_once(scene: Scene, rival: Scene
     duel(lambda: None, add(scene), add(rival), judge)
 
 
-def test_a_job_comes_back_from_the_trash_once(scene: Scene, rival: Scene) -> None:
+def test_a_job_comes_back_from_the_trash_once(scene: Scene, rival: Scene, duel: Duel) -> None:
     def laid() -> Job:
         job = scene.add(unique_key="k", tags=("red",))
         assert scene.store.delete([job], rest_until=FOREVER) == [True]
@@ -217,7 +226,7 @@ def test_a_job_comes_back_from_the_trash_once(scene: Scene, rival: Scene) -> Non
     duel(laid, lambda job: scene.store.restore([job.id]), lambda job: rival.store.restore([job.id]), judge)
 
 
-def test_a_job_rests_or_is_back_when_it_is_deleted_and_restored_at_once(scene: Scene, rival: Scene) -> None:
+def test_a_job_rests_or_is_back_when_it_is_deleted_and_restored_at_once(scene: Scene, rival: Scene, duel: Duel) -> None:
     def judge(job: Job, deleted: list[bool], restored: list[Job | None]) -> None:
         assert deleted == [True]
         assert restored in ([job], [None], [job.replace(version=job.version + 1)])
