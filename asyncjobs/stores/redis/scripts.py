@@ -25,6 +25,7 @@ ENTRIES: Final = (
         "check_group",
         "check_journals",
         "check_trash",
+        "check_unique",
     ),
 )
 _INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)

@@ -1,20 +1,8 @@
 -- Removes a job: from wherever its hash says it is, then the hash with its journals.
---- @include places
+--- @include lists
 --- @include drop_unique
 --- @include fault
 --- @include gone
-local function place_of(status, queue, priority)
-  if status == '100' then return 'jobs:stream:' .. queue .. ':' .. lane_of(priority) end
-  return 'jobs:' .. PLACES[status] .. ':' .. queue
-end
-
-local function indexes_of(queue, name, owner, tags)
-  local indexes = { 'jobs:index:' .. queue .. ':' .. name }
-  if owner then indexes[2] = 'jobs:owner:' .. owner end
-  for _, tag in ipairs(tags and cjson.decode(tags) or {}) do indexes[#indexes + 1] = 'jobs:tag:' .. tag end
-  return indexes
-end
-
 local function drop_indexes(id, queue, name, owner, tags)
   local indexes = indexes_of(queue, name, owner, tags)
   for _, index in ipairs(indexes) do redis.call('ZREM', prefix .. index, id) end
