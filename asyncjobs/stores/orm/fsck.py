@@ -146,7 +146,7 @@ def _tag_again(cursor: Cursor, *, database: Database, seqs: list[int], fix: bool
 def _missing_tags(cursor: Cursor, *, seqs: list[int], lock: str) -> list[tuple[str, tuple[str, int, int]]]:
     sql = f"SELECT id, tags, created_at, seq FROM asyncjobs_job WHERE seq IN ({marks(seqs)}) ORDER BY seq {lock}"
     cursor.execute(sql, seqs)
-    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in dict.fromkeys(tags_of(row[1]))]
+    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in tags_of(row[1])]
     if not wanted:
         return []
     pairs = ", ".join(["(%s, %s, %s)"] * len(wanted))
