@@ -452,8 +452,8 @@ class Store(ABC):
         """Removes up to `limit` jobs for good, and answers how many.
 
         First finished ones completed before the time given for their status, as `delete` does; then those that ran
-        out of the trash, the earliest first. Receipts that ran out, and what was known of jobs long gone, are
-        removed beside them.
+        out of the trash, the earliest first. Receipts that ran out, and what was known of jobs and workers long gone,
+        are removed beside them.
         """
 
     @abstractmethod

@@ -245,13 +245,17 @@ def test_the_store_tells_the_databases_time(backend: OrmBackend) -> None:
 def test_pruning_removes_what_ran_out(scene: Scene, alias: str) -> None:
     start = scene.clock()
     for until in (1, 2, 3):
+        scene.store.beat(f"w{until}", {}, lease=LEASE)
         scene.store.add([], receipt=Receipt(str(until), "f", "", start + until))
         scene.store.delete([scene.add(owner="ada")])
         scene.clock.advance(1)
     scene.clock.advance(-1)
     assert scene.store.prune({}, limit=1) == 0
     assert [kept.id for kept in ReceiptRecord.objects.using(alias).all()] == ["3"]
-    scene.clock.advance(GONE_MS - 1)
+    scene.clock.advance(DAY_MS - 1)
+    scene.store.prune({}, limit=1)
+    assert [kept.worker for kept in WorkerRecord.objects.using(alias).all()] == ["w3"]
+    scene.clock.advance(GONE_MS - DAY_MS)
     scene.store.prune({}, limit=1)
     assert [gone.at for gone in GoneRecord.objects.using(alias).all()] == [start + 2]
     assert ReceiptRecord.objects.using(alias).count() == 0

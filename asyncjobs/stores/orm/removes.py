@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.stores.orm import faults, gone, journal, receipts, tally, trash
+from asyncjobs.stores.orm import faults, gone, journal, leases, receipts, tally, trash
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import tags_of
 
@@ -58,7 +58,7 @@ def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, no
         prune_status = partial(_prune, database=database, past=(status, before[status]), limit=left, now=now)
         removed += database.atomically(prune_status)
     removed += database.atomically(partial(trash.empty, database=database, limit=limit - removed, now=now))
-    for forget in (receipts.forget, gone.forget):
+    for forget in (receipts.forget, gone.forget, leases.forget):
         database.atomically(partial(forget, database=database, now=now))
     return removed
 
