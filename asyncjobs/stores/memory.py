@@ -465,6 +465,7 @@ class MemoryStore(Store):
     def _forget(self) -> None:
         self._receipts = {key: kept for key, kept in self._receipts.items() if kept.until > self.now()}
         self._gone = {job_id: gone for job_id, gone in self._gone.items() if self._is_known(gone)}
+        self._workers = {worker: record for worker, record in self._workers.items() if self._is_remembered(record)}
 
     def check(self, *, fix: bool = False) -> list[Finding]:
         """Nothing but this class writes here, so an index that disagrees is a defect of it, and is only reported."""
