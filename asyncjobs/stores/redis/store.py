@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from redis import exceptions
 
@@ -46,12 +46,10 @@ from asyncjobs.stores.redis import batches, codec, connection, keys, pauses, rec
 from asyncjobs.stores.redis.finder import Finder
 from asyncjobs.stores.redis.fsck import Fsck
 from asyncjobs.stores.redis.line import Line
+from asyncjobs.stores.redis.scripts import SCRIPT_LIMIT, parts
 from asyncjobs.stores.redis.waiting import Sleeper, Waiter
 from asyncjobs.stores.waking import readable
 
-T = TypeVar("T")
-
-SCRIPT_LIMIT = 100  # jobs one script call changes, at most; `add` alone takes MAX_BATCH, to be all or none
 CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it is asked again
 MAX_TIMEOUT_S = 3_600
 LONGEST_WAIT_MS = 10_000  # then a token or a timer that was lost with its waiter is made good for
@@ -181,7 +179,7 @@ class RedisStore(Store):
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
         require_short_entries(changes)
-        return [written for part in _parts(changes, SCRIPT_LIMIT) for written in self._swap(part)]
+        return [written for part in parts(changes) for written in self._swap(part)]
 
     def _swap(self, changes: Sequence[Change]) -> list[bool]:
         batch = batches.changed_jobs(changes, self.now())
@@ -192,7 +190,7 @@ class RedisStore(Store):
         self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
     ) -> tuple[list[bool], list[Job]]:
         require_short_entries(changes)
-        *before, last = _parts(changes, SCRIPT_LIMIT) or [()]
+        *before, last = parts(changes) or [()]
         written = [done for part in before for done in self._swap(part)]
         if not last or not self._has_exchanged:
             # One after the other at first: of a script that the server does not know yet, the turn would be lost.
@@ -209,7 +207,7 @@ class RedisStore(Store):
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         beat = Beat([], [])
-        for part in _parts(list(held.items()), SCRIPT_LIMIT) or [()]:
+        for part in parts(list(held.items())) or [()]:
             pairs = [value for pair in part for value in pair]
             lost, cancels, order = self.run_again("beat", self._given_now, worker, lease, about, *pairs)
             beat.lost.extend(job_id.decode() for job_id in lost)
@@ -232,7 +230,7 @@ class RedisStore(Store):
     def _running(self, queue: str) -> list[Sequence[str]]:
         """The ids of the queue's running jobs, as many at a time as one script looks at."""
         members = self.client.zscan_iter(self.key(keys.sorted_place(JobStatus.IN_PROGRESS, queue)), count=SCRIPT_LIMIT)
-        return _parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)), SCRIPT_LIMIT)
+        return parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)))
 
     @connection.translated
     def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
@@ -253,7 +251,7 @@ class RedisStore(Store):
 
     def raw(self, ids: Sequence[str]) -> Iterator[bytes]:
         """The hashes of these jobs, as `codec` reads them."""
-        for part in _parts(ids, SCRIPT_LIMIT):
+        for part in parts(ids):
             yield from self.run_again("get", *part)
 
     @connection.translated
@@ -343,7 +341,7 @@ class RedisStore(Store):
     def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
         require_short_note(note)
         rest = ["", *trash.note_arguments(None)] if rest_until is None else [rest_until, *trash.note_arguments(note)]
-        return [gone == _YES for part in _parts(jobs, SCRIPT_LIMIT) for gone in self._delete(part, rest)]
+        return [gone == _YES for part in parts(jobs) for gone in self._delete(part, rest)]
 
     def _delete(self, jobs: Sequence[Job], rest: Sequence[Any]) -> bytes:
         versions = (part for job in jobs for part in (job.id, job.version))
@@ -353,7 +351,7 @@ class RedisStore(Store):
         self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
     ) -> list[Job | None]:
         require_short_note(note)
-        for part in _parts(ids, SCRIPT_LIMIT):
+        for part in parts(ids):
             trash.restore(self, part, versions, note)
         return self.get(ids)
 
@@ -391,10 +389,6 @@ def _in_order(batch: batches.Batch, answer: bytes) -> list[bool]:
     for position, done in zip(batch.rows, answer, strict=True):
         written[position] = done == _YES
     return written
-
-
-def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _read_entry(kind: EntryKind, entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:
