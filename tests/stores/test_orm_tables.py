@@ -134,10 +134,16 @@ def test_the_tally_of_faults_stays_short_too(scene: Scene, alias: str, monkeypat
     assert [(fault.count, fault.days) for fault in scene.store.faults(10)] == [(6, (0,) * FAULT_DAYS)]
 
 
+def _tag_another(alias: str) -> None:
+    job = JobRecord.objects.using(alias).get(status=400)
+    TagRecord.objects.using(alias).create(tag="red", created_at=job.created_at, seq=job.seq)
+
+
 DAMAGE: list[tuple[str, Callable[[str], object]]] = [
     ("MISPLACED", lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1)),
     ("KEY_ASTRAY", lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k")),
     ("ASTRAY", lambda alias: TagRecord.objects.using(alias).create(tag="blue", created_at=1, seq=10**9)),
+    ("ASTRAY", lambda alias: _tag_another(alias)),
     ("ASTRAY", lambda alias: EntryRecord.objects.using(alias).create(seq=10**9, kind="log", number=1, at=1, text="x")),
     ("NOT_INDEXED", lambda alias: TagRecord.objects.using(alias).all().delete()),
     (
