@@ -294,9 +294,12 @@ def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str, c
         cursor.execute(f"UPDATE asyncjobs_job SET {column} = %s WHERE id = %s", [text, broken.id])
     assert ids(scene.found()) == [other.id]
     assert scene.store.check() == []
-    assert ids(scene.claim(limit=2)) == [other.id]
+    claimed = scene.claim(limit=2)
+    assert ids(claimed) == [other.id]
     assert ids(scene.store.held("w1")) == [other.id]
     scene.elapse(LEASE + 1)
     assert ids(scene.lapsed()) == [other.id]
+    changes = [(job, transitions.cancel(job, now=scene.clock())) for job in (broken, *claimed)]
+    assert scene.store.swap([Change(*change) for change in changes]) == [False, True]
     assert scene.store.delete([broken.replace(version=broken.version + 1)]) == [True]
     assert scene.is_gone(broken)
