@@ -9,7 +9,15 @@ from typing import Any, ClassVar, Self, cast
 from redis import exceptions
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.errors import DuplicateJob, InvalidJob, JobClaimError, QueueFull, StoreError, StoreUnavailable
+from asyncjobs.errors import (
+    AsyncJobsError,
+    DuplicateJob,
+    InvalidJob,
+    JobClaimError,
+    QueueFull,
+    StoreError,
+    StoreUnavailable,
+)
 from asyncjobs.stores.base import (
     DAY_MS,
     GONE_MS,
@@ -150,12 +158,8 @@ class RedisStore(Store):
         outcome, *rest = self.run_again("add", *args)
         if outcome == b"KEPT" and receipt:
             return answered_again(jobs, receipt, receipts.read(receipt.key, rest), self.get)
-        if outcome == b"FULL":
-            queue = rest[0].decode()
-            raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")
-        if outcome == b"TWIN":
-            twin = rest[0].decode()
-            raise DuplicateJob(f"job {twin} holds the unique key", job_id=twin)
+        if outcome != b"OK":
+            raise _refusal(outcome, rest[0].decode(), limits or {})
         stored = list(jobs)
         if rest:
             self._put_stored(stored, [batch.rows[row] for row in rest[::2]], [job_id.decode() for job_id in rest[1::2]])
@@ -382,6 +386,13 @@ class RedisStore(Store):
 
 
 _YES = ord("1")
+
+
+def _refusal(outcome: bytes, of: str, limits: Mapping[str, int]) -> AsyncJobsError:
+    """Why `add` stored nothing: because of this twin, or of this queue."""
+    if outcome == b"TWIN":
+        return DuplicateJob(f"job {of} holds the unique key", job_id=of)
+    return QueueFull(f"queue {of!r} takes no more than {limits[of]} unstarted jobs")
 
 
 def _in_order(batch: batches.Batch, answer: bytes) -> list[bool]:

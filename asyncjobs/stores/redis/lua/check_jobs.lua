@@ -7,7 +7,7 @@ local function wrong(id)
   local job = facts_of(id)
   if redis.call('EXISTS', job_key(id)) == 0 then return nil end
   if not is_known(job) then return 'UNREADABLE' end
-  local place = place_of(job.status, job.queue, job.priority)
+  local place = place_of(job)
   if not is_in(place, job) then return 'MISPLACED' end
   if elsewhere(place, job.queue, id) then return 'TWO_PLACES' end
   if job.fault and job.status ~= '500' then return 'FAULT_ASTRAY' end

@@ -6,9 +6,9 @@ local answer = {}
 local function belongs(id)
   local job = facts_of(id)
   if not is_known(job) then return false end
-  if place_of(job.status, job.queue, job.priority) == ARGV[2] then return true end
+  if place_of(job) == ARGV[2] then return true end
   if job.fault and fault_place(job.fault) == ARGV[2] then return job.status == '500' end
-  for _, index in ipairs(indexes_of(job.queue, job.name, job.owner, job.tags)) do
+  for _, index in ipairs(indexes_of(job)) do
     if index == ARGV[2] then return true end
   end
 end

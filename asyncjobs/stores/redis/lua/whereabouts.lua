@@ -31,7 +31,7 @@ local function is_listed(fault, id)
 end
 
 local function is_indexed(job)
-  for _, index in ipairs(indexes_of(job.queue, job.name, job.owner, job.tags)) do
+  for _, index in ipairs(indexes_of(job)) do
     if not is_at(index, job.id, 'CreatedAt') then return false end
   end
   if job.fault and not is_listed(job.fault, job.id) then return false end
