@@ -98,7 +98,8 @@ def _queue_name(name: str) -> str:
 
 def _retention(value: object) -> Mapping[JobStatus, int | None]:
     chosen = known(value, OUTCOMES, "RETENTION")
-    return {**Conf().retention, **{OUTCOMES[outcome]: span(age) for outcome, age in chosen.items()}}
+    ages = {outcome: span(age, hint="None keeps these jobs for ever.") for outcome, age in chosen.items()}
+    return {**Conf().retention, **{OUTCOMES[outcome]: age for outcome, age in ages.items()}}
 
 
 def _trash(value: Any) -> int:
@@ -109,9 +110,10 @@ def _trash(value: Any) -> int:
 
 
 def _lease(value: Any) -> int:
-    lease = span(value)
+    hint = "Give one second to a day."
+    lease = span(value, hint=hint)
     if lease is None or not SECOND_MS <= lease <= DAY_MS:
-        raise BadSetting(f"{value!r:.80} is no length of a lease", hint="Give one second to a day.")
+        raise BadSetting(f"{value!r:.80} is no length of a lease", hint=hint)
     return lease
 
 

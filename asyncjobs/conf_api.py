@@ -58,7 +58,7 @@ def _read(value: object, readers: Mapping[str, Callable[[Any], Any]], where: str
 
 def _texts(value: object) -> Sequence[str]:
     if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-        raise BadSetting(f"{value!r:.80} is no list of texts")
+        raise BadSetting(f"{value!r:.80} is no list of texts", hint="Give a list or a tuple of them.")
     return value
 
 
@@ -73,7 +73,7 @@ def _headers(value: object) -> tuple[str, ...]:
 def header_name(name: str) -> str:
     """The name of a header that jobs may keep."""
     if not _HEADER.fullmatch(name):
-        raise BadSetting(f"{name!r:.80} is no name of a header")
+        raise BadSetting(f"{name!r:.80} is no name of a header", hint="Give letters, digits and - alone.")
     if _SECRETIVE.search(name):
         raise BadSetting(f"the header {name!r} may hold a secret", hint="Jobs keep no credentials.")
     return name.title()
@@ -103,9 +103,10 @@ def _secret(text: str) -> bytes:
 
 
 def _duration(value: Any) -> int:
-    duration = span(value)
+    hint = "Give seconds above zero, or a timedelta."
+    duration = span(value, hint=hint)
     if not duration:
-        raise BadSetting(f"{value!r:.80} is no length of time", hint="Give seconds above zero, or a timedelta.")
+        raise BadSetting(f"{value!r:.80} is no length of time", hint=hint)
     return duration
 
 

@@ -23,9 +23,10 @@ def dashboard(value: object) -> DashboardConf:
 
 
 def _hold(value: Any) -> int:
-    hold = span(value)
+    hint = "Give 0 seconds to 10 minutes."
+    hold = span(value, hint=hint)
     if hold is None or hold > LONGEST_HOLD:
-        raise BadSetting(f"{value!r:.80} is no time to hold jobs for", hint="Give 0 seconds to 10 minutes.")
+        raise BadSetting(f"{value!r:.80} is no time to hold jobs for", hint=hint)
     return hold
 
 

@@ -54,7 +54,7 @@ class PayloadTooLarge(AsyncJobsError):
 
 
 class JobCreateFailed(AsyncJobsError):
-    """The store holds another job under this id."""
+    """The store holds another job under this id. Ours answer that one instead."""
 
     code = "JOB_CREATE_FAILED"
 
@@ -102,7 +102,7 @@ class DeserializationError(AsyncJobsError):
 
 
 class JobNotClaimed(AsyncJobsError):
-    """The job could not be taken."""
+    """The job could not be taken. Our stores answer no jobs instead."""
 
     code = "JOB_NOT_CLAIMED"
 

@@ -40,17 +40,18 @@ def known(value: object, names: Iterable[str], where: str) -> Mapping[str, Any]:
     return given
 
 
-def span(value: Any) -> int | None:
+def span(value: Any, *, hint: str) -> int | None:
     try:
         return None if value is None else duration_ms(value)
     except InvalidJob as error:
-        raise BadSetting(error.message, hint="None keeps these jobs for ever.") from None
+        raise BadSetting(error.message, hint=hint) from None
 
 
 def period(value: Any) -> int | None:
-    period = span(value)
+    hint = "Give a second or more, or None for never."
+    period = span(value, hint=hint)
     if period is not None and period < SECOND_MS:
-        raise BadSetting(f"{value!r:.80} is too often", hint="Give a second or more, or None for never.")
+        raise BadSetting(f"{value!r:.80} is too often", hint=hint)
     return period
 
 

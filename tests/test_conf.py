@@ -177,6 +177,9 @@ BAD_VALUES = [
     ("CHECK_EVERY", 0, "E003"),
     ("CHECK_EVERY", "hourly", "E003"),
     ("API", None, "E003"),
+    ("API", {"HEADERS": "X-Trace"}, "E003"),
+    ("API", {"HEADERS": ["X Trace"]}, "E003"),
+    ("API", {"IDEMPOTENCY": "a day"}, "E003"),
     ("DASHBOARD", {"HOLD": 3_600}, "E003"),
     ("DASHBOARD", {"HOLD": None}, "E003"),
     ("DASHBOARD", {"QUEUE": "two words"}, "E005"),
@@ -220,6 +223,8 @@ def test_misspelt_values_get_a_hint() -> None:
     assert messages(STORE="reddis")[0][2] == "Did you mean 'redis'?"
     assert messages(RETENTION={"complete": 7})[0][2] == "Did you mean 'completed'?"
     assert messages(QUEUES={"mail": {"limits": 7}})[0][2] == "Did you mean 'limit'?"
+    assert messages(LEASE="long")[0][2] == "Give one second to a day."
+    assert messages(CHECK_EVERY="hourly")[0][2] == "Give a second or more, or None for never."
 
 
 @pytest.mark.parametrize(

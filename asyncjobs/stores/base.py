@@ -134,6 +134,19 @@ class Query:
     def _texts(self) -> tuple[str | None, ...]:
         return self.queue, self.name, self.owner, self.tag, self.fault
 
+    def fits(self, job: Job) -> bool:
+        """Whether this is one of the jobs asked for."""
+        return (
+            self.status in (None, job.status)
+            and self.queue in (None, job.queue)
+            and self.name in (None, job.name)
+            and self.owner in (None, job.owner)
+            and (self.tag is None or self.tag in job.tags)
+            and self.fault in (None, job.fault)
+            and (self.created_from is None or job.created_at >= self.created_from)
+            and (self.created_to is None or job.created_at < self.created_to)
+        )
+
     @property
     def goes_by_score(self) -> bool:
         """Whether jobs come in the order of `Job.score`."""
@@ -452,8 +465,8 @@ class Store(ABC):
         """Removes up to `limit` jobs for good, and answers how many.
 
         First finished ones completed before the time given for their status, as `delete` does; then those that ran
-        out of the trash, the earliest first. Receipts that ran out, and what was known of jobs long gone, are
-        removed beside them.
+        out of the trash, the earliest first. Receipts that ran out, and what was known of jobs and workers long gone,
+        are removed beside them.
         """
 
     @abstractmethod

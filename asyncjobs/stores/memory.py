@@ -298,9 +298,8 @@ class MemoryStore(Store):
                 start = bisect_left(entries, cursor.entry)
                 entries = entries[start:] if query.oldest_first else entries[:start]
                 entries = [entry for entry in entries if entry != cursor.entry]
-            matching = (
-                entry for entry in (entries if query.oldest_first else reversed(entries)) if self._matches(entry, query)
-            )
+            in_order = entries if query.oldest_first else reversed(entries)
+            matching = (entry for entry in in_order if query.fits(self._jobs[entry[-1]]))
             page = list(islice(matching, query.limit + 1))
             cursors = [Cursor(*entry).text for entry in page[: query.limit]]
             following = cursors[-1] if len(page) > query.limit else ""
@@ -312,19 +311,6 @@ class MemoryStore(Store):
         if query.fault is not None:
             return self._faults.get(query.fault, [])
         return sorted(self._entries(query.status, query.queue))
-
-    def _matches(self, entry: Spot, query: Query) -> bool:
-        job = self._jobs[entry[-1]]
-        return (
-            query.status in (None, job.status)
-            and query.queue in (None, job.queue)
-            and query.name in (None, job.name)
-            and query.owner in (None, job.owner)
-            and (query.tag is None or query.tag in job.tags)
-            and query.fault in (None, job.fault)
-            and (query.created_from is None or job.created_at >= query.created_from)
-            and (query.created_to is None or job.created_at < query.created_to)
-        )
 
     def counts(self) -> list[QueueCounts]:
         with self._changed:
@@ -465,6 +451,7 @@ class MemoryStore(Store):
     def _forget(self) -> None:
         self._receipts = {key: kept for key, kept in self._receipts.items() if kept.until > self.now()}
         self._gone = {job_id: gone for job_id, gone in self._gone.items() if self._is_known(gone)}
+        self._workers = {worker: record for worker, record in self._workers.items() if self._is_remembered(record)}
 
     def check(self, *, fix: bool = False) -> list[Finding]:
         """Nothing but this class writes here, so an index that disagrees is a defect of it, and is only reported."""

@@ -4,6 +4,7 @@ import argparse
 import os
 import tempfile
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -55,18 +56,15 @@ def main() -> None:
 
 def take_all(options: argparse.Namespace, cleanup: ExitStack) -> None:
     from tests.api.live.served import gunicorn
-    from tests.backends import BACKENDS, OrmBackend
-    from tests.dashboard.browser.visitor import add_user, chromium
-    from tests.worker.conftest import database_of, where
-    from tests.workers import site
+    from tests.backends import BACKENDS
+    from tests.dashboard.browser.visitor import chromium, user
+    from tests.worker.conftest import site_with_users
 
-    backend, users = BACKENDS["valkey"](cleanup), BACKENDS["sqlite"](cleanup)
-    assert isinstance(users, OrmBackend)
-    add_user(users.alias)
+    backends = cache(lambda kind: BACKENDS[kind](cleanup))
     directory = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
-    place = {"database": database_of(users.alias), **where("valkey", backend), "module": "tests.dashboard.site"}
-    running = cleanup.enter_context(site(directory, **place))
-    server = gunicorn(running)
+    made = site_with_users("valkey", backends, directory, user(), module="tests.dashboard.site")
+    site, backend = cleanup.enter_context(made)
+    server = gunicorn(site)
     server.wait_until_it_listens()
     browser = cleanup.enter_context(chromium())
     options.to.mkdir(parents=True, exist_ok=True)

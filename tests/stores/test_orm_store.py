@@ -287,13 +287,19 @@ def test_a_page_comes_in_the_order_of_an_index(
 
 
 @every_database
-def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str) -> None:
+@pytest.mark.parametrize(("column", "text"), [("retry", '{"unknown": 1}'), ("tags", "[")])
+def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str, column: str, text: str) -> None:
     broken, other = scene.add(), scene.add()
     with connections[alias].cursor() as cursor:
-        cursor.execute("UPDATE asyncjobs_job SET retry = %s WHERE id = %s", ['{"unknown": 1}', broken.id])
-    assert ids(scene.claim(limit=2)) == [other.id]
+        cursor.execute(f"UPDATE asyncjobs_job SET {column} = %s WHERE id = %s", [text, broken.id])
+    assert ids(scene.found()) == [other.id]
+    assert scene.store.check() == []
+    claimed = scene.claim(limit=2)
+    assert ids(claimed) == [other.id]
     assert ids(scene.store.held("w1")) == [other.id]
     scene.elapse(LEASE + 1)
     assert ids(scene.lapsed()) == [other.id]
-    with connections[alias].cursor() as cursor:
-        cursor.execute("UPDATE asyncjobs_job SET retry = NULL WHERE id = %s", [broken.id])
+    changes = [(job, transitions.cancel(job, now=scene.clock())) for job in (broken, *claimed)]
+    assert scene.store.swap([Change(*change) for change in changes]) == [False, True]
+    assert scene.store.delete([broken.replace(version=broken.version + 1)]) == [True]
+    assert scene.is_gone(broken)

@@ -134,10 +134,16 @@ def test_the_tally_of_faults_stays_short_too(scene: Scene, alias: str, monkeypat
     assert [(fault.count, fault.days) for fault in scene.store.faults(10)] == [(6, (0,) * FAULT_DAYS)]
 
 
+def _tag_another(alias: str) -> None:
+    job = JobRecord.objects.using(alias).get(status=400)
+    TagRecord.objects.using(alias).create(tag="red", created_at=job.created_at, seq=job.seq)
+
+
 DAMAGE: list[tuple[str, Callable[[str], object]]] = [
     ("MISPLACED", lambda alias: JobRecord.objects.using(alias).filter(status=100).update(position=1)),
     ("KEY_ASTRAY", lambda alias: JobRecord.objects.using(alias).filter(status=400).update(unique_held="k")),
     ("ASTRAY", lambda alias: TagRecord.objects.using(alias).create(tag="blue", created_at=1, seq=10**9)),
+    ("ASTRAY", lambda alias: _tag_another(alias)),
     ("ASTRAY", lambda alias: EntryRecord.objects.using(alias).create(seq=10**9, kind="log", number=1, at=1, text="x")),
     ("NOT_INDEXED", lambda alias: TagRecord.objects.using(alias).all().delete()),
     (
@@ -245,13 +251,17 @@ def test_the_store_tells_the_databases_time(backend: OrmBackend) -> None:
 def test_pruning_removes_what_ran_out(scene: Scene, alias: str) -> None:
     start = scene.clock()
     for until in (1, 2, 3):
+        scene.store.beat(f"w{until}", {}, lease=LEASE)
         scene.store.add([], receipt=Receipt(str(until), "f", "", start + until))
         scene.store.delete([scene.add(owner="ada")])
         scene.clock.advance(1)
     scene.clock.advance(-1)
     assert scene.store.prune({}, limit=1) == 0
     assert [kept.id for kept in ReceiptRecord.objects.using(alias).all()] == ["3"]
-    scene.clock.advance(GONE_MS - 1)
+    scene.clock.advance(DAY_MS - 1)
+    scene.store.prune({}, limit=1)
+    assert [kept.worker for kept in WorkerRecord.objects.using(alias).all()] == ["w3"]
+    scene.clock.advance(GONE_MS - DAY_MS)
     scene.store.prune({}, limit=1)
     assert [gone.at for gone in GoneRecord.objects.using(alias).all()] == [start + 2]
     assert ReceiptRecord.objects.using(alias).count() == 0

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import DeserializationError
 from asyncjobs.ids import new_ids
@@ -23,8 +24,20 @@ def _resting(store: RedisStore) -> Job:
     return job
 
 
+def _living(store: RedisStore) -> Job:
+    """A job that is in the place of no other, ready, with a unique key."""
+    job = _job(new_ids(1)[0], store.now()).replace(queue="living", unique_key="k")
+    store.add([job])
+    return job
+
+
 def _key(store: RedisStore, suffix: str) -> str:
     return store.key(suffix)
+
+
+def _first(store: RedisStore, suffix: str) -> bytes:
+    member: bytes = store.client.zrange(_key(store, suffix), 0, 0)[0]
+    return member
 
 
 DAMAGES: dict[str, Damage] = {
@@ -64,6 +77,24 @@ DAMAGES: dict[str, Damage] = {
     ),
     "a journal is left in the trash": lambda store, jobs: store.client.delete(
         _key(store, "trash"), _key(store, f"trash:job:{_resting(store).id}")
+    ),
+    "a delayed job is listed by another time": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:delayed:default"), {_first(store, "jobs:delayed:default"): 2**50}
+    ),
+    "a lease is listed by another time": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:inprogress:default"), {_first(store, "jobs:inprogress:default"): 1}
+    ),
+    "a job is indexed by another time": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:index:default:n"), {jobs[0].id: 1}
+    ),
+    "a job is in the place of another queue": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:delayed:other"), {_first(store, "jobs:delayed:default"): 1}
+    ),
+    "a job is in the list of another owner": lambda store, jobs: store.client.zadd(
+        _key(store, "jobs:owner:bob"), {jobs[0].id: 1}
+    ),
+    "a unique key is held by a job without one": lambda store, jobs: store.client.set(
+        _key(store, "unique:k"), f"{jobs[0].id}:"
     ),
     "an owner's list is deleted": lambda store, jobs: store.client.delete(_key(store, "jobs:owner:ada")),
 }
@@ -106,6 +137,13 @@ FAULT_DAMAGES: dict[str, Damage] = {
     "a fault has a job of another one": lambda store, jobs: store.client.zadd(
         _key(store, f"jobs:fault:{jobs[0].fault}"), {jobs[1].id: 2**50}
     ),
+    "a fault has a job at another time": lambda store, jobs: store.client.zadd(
+        _key(store, f"jobs:fault:{jobs[0].fault}"), {jobs[0].id: 1}
+    ),
+    "a job has a fault and is not dead": lambda store, jobs: (
+        store.client.hset(_key(store, f"job:{(living := _living(store)).id}"), "Fault", jobs[0].fault),
+        store.client.zadd(_key(store, f"jobs:fault:{jobs[0].fault}"), {living.id: 1}),
+    ),
     "a fault has a job that is not there": lambda store, jobs: store.client.zadd(
         _key(store, f"jobs:fault:{'f' * 16}"), {new_ids(1)[0]: 1}
     ),
@@ -124,6 +162,28 @@ def test_the_check_heals_faults(scene: Scene, store: RedisStore, damage: Damage)
     assert store.find(Query(fault=jobs[0].fault)).jobs == jobs[:1]
 
 
+def test_a_unique_key_that_a_job_kept_when_it_was_over_is_let_go(store: RedisStore, clock: Clock) -> None:
+    job = _living(store)
+    done = transitions.cancel(job, now=clock())
+    assert store.swap([Change(job, done)]) == [True]
+    store.client.set(_key(store, "unique:k"), f"{job.id}:")
+    twin = job.replace(id=new_ids(1)[0])
+    assert store.add([twin]) == [done]
+    assert [(found.code, found.job_id, found.fixed) for found in store.check(fix=True)] == [
+        ("KEY_ASTRAY", job.id, True)
+    ]
+    assert store.add([twin]) == [twin]
+    assert store.check() == []
+
+
+def test_a_job_in_the_trash_that_does_not_say_until_when_it_rests_is_not_lost(store: RedisStore) -> None:
+    job = _resting(store)
+    store.client.hdel(_key(store, f"trash:job:{job.id}"), "RestsUntil")
+    assert [finding.fixed for finding in store.check(fix=True)] == [True]
+    assert store.check() == []
+    assert store.restore([job.id]) == [job.replace(queue="trashed", version=2)]
+
+
 def test_a_live_jobs_journal_is_left_alone(store: RedisStore, clock: Clock) -> None:
     jobs = [_job(job_id, clock()) for job_id in new_ids(120)]
     store.add(jobs)
@@ -137,10 +197,11 @@ def test_a_live_jobs_journal_is_left_alone(store: RedisStore, clock: Clock) -> N
     assert left == [[0] * kinds, *[[1] * kinds] * 119]
 
 
-def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock) -> None:
+@pytest.mark.parametrize("field, text", [("Retry", '{"kind": "of another release", "unknown": 1}'), ("Tags", "[")])
+def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock, field: str, text: str) -> None:
     broken, *others = jobs = [_job(job_id, clock()) for job_id in new_ids(3)]
     store.add(jobs)
-    store.client.hset(store.key(f"job:{broken.id}"), "Retry", '{"kind": "of another release", "unknown": 1}')
+    store.client.hset(store.key(f"job:{broken.id}"), field, text)
     ids = {job.id for job in others}
 
     assert {job.id for job in store.find(Query()).jobs} == ids
@@ -155,7 +216,8 @@ def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: C
     assert [(found.code, found.job_id, found.fixed) for found in store.check(fix=True)] == [
         ("UNREADABLE", broken.id, False)
     ]
-    store.client.hdel(store.key(f"job:{broken.id}"), "Retry")
+    assert store.delete([broken.replace(version=2)]) == [True]
+    assert store.check() == []
 
 
 def _job(job_id: str, now: int) -> Job:

@@ -123,6 +123,14 @@ def test_fields_of_another_release_are_left_alone(store: RedisStore, clock: Cloc
     assert hash_of(store)["FromTheFuture"] == "1"
 
 
+def test_a_pause_that_says_not_who_it_was_is_read(store: RedisStore, clock: Clock) -> None:
+    store.client.hset(store.key("paused"), "mail", f":{clock()}:why: no disk")
+    store.client.sadd(store.key("queues"), "mail")
+    [counts] = store.counts()
+    assert counts.pause == Pause(queue="mail", since=clock(), reason="why: no disk")
+    assert store.resume("mail")
+
+
 def test_every_key_is_in_the_reference(store: RedisStore, clock: Clock) -> None:
     run_once(store, clock)
     store.add([Job(id=str(UUID(int=n)), name="n", created_at=clock(), updated_at=clock()) for n in range(3)])

@@ -45,14 +45,31 @@ def test_an_include_is_pasted_once() -> None:
 
 @pytest.mark.parametrize("name", sorted(scripts.ENTRIES))
 def test_payloads_never_pass_through_cjson(name: str) -> None:
-    decoded = re.findall(r"cjson\.decode\((.*?)\)", scripts.compose(name))
-    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "tags", "facts"}
+    decoded = re.findall(r"cjson\.decode(?:\(|, )(.*?)\)", scripts.compose(name))
+    assert scripts.compose(name).count("cjson.decode") == len(decoded)
+    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "facts", "job.tags or '[]'"}
 
 
 def test_only_new_jobs_are_refused_at_the_memory_limit() -> None:
     flags = {name: script.body.splitlines()[0] for name, script in scripts.load(flags=True).items()}
     assert flags.pop("add") == "#!lua"
     assert set(flags.values()) == {"#!lua flags=allow-oom"}
+
+
+@pytest.mark.parametrize("kind", ["valkey"])
+def test_a_page_of_the_trash_is_read_by_several_scripts(store: RedisStore, clock: Clock) -> None:
+    """Each may have a payload and a result of 64 KiB, and others wait for a script."""
+    jobs = [Job(id=job_id, name="n", created_at=clock(), updated_at=clock()) for job_id in new_ids(250)]
+    store.add(jobs)
+    store.delete(jobs, rest_until=clock())
+
+    def calls() -> int:
+        return int(store.client.info("commandstats")["cmdstat_evalsha"]["calls"])
+
+    before = calls()
+    page = store.trash(limit=250)
+    assert {resting.job.id for resting in page.resting} == {job.id for job in jobs}
+    assert calls() - before == 4
 
 
 def test_promotion_chooses_the_lane_that_python_does(store: RedisStore, clock: Clock) -> None:

@@ -1,10 +1,12 @@
 """A site with workers on every kind of store that processes can share."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
@@ -93,6 +95,25 @@ def open_world(
             yield World(running, engine)
         exchange_engine(before)
         assert engine.check() == []
+
+
+@contextmanager
+def site_with_users(
+    kind: str, backends: Callable[[str], Backend], directory: Path, *users: User, module: str, **settings: Any
+) -> Iterator[tuple[Site, Backend]]:
+    """A site without jobs, and with these users, who are gone with it. Afterwards every index agrees with every job."""
+    backend = backends(kind)
+    backend.clear()
+    accounts = backend if isinstance(backend, OrmBackend) else backends("sqlite")
+    assert isinstance(accounts, OrmBackend)
+    people = User.objects.using(accounts.alias)
+    people.bulk_create(users)
+    options = {"database": database_of(accounts.alias), **where(kind, backend), "module": module}
+    options["settings"] = {**options.get("settings", {}), **settings}
+    with site(directory, **options) as running:
+        yield running, backend
+    assert backend.open().check() == []
+    people.filter(username__in=[user.username for user in users]).delete()
 
 
 def where(kind: str, backend: Backend) -> dict[str, Any]:

@@ -50,7 +50,7 @@ _UNKNOWN_ERROR: Final = JobError(code="JOB_STORE_ERROR", message="the stored sta
 
 def check(database: Database, *, now: int, fix: bool) -> list[Finding]:
     findings = [finding for ailment in _ailments(now) for finding in _suffering(database, ailment, fix=fix)]
-    findings += [*_orphans(database, fix=fix), *_journals_astray(database, fix=fix), *_untagged(database, fix=fix)]
+    findings += [*_tags_astray(database, fix=fix), *_journals_astray(database, fix=fix), *_untagged(database, fix=fix)]
     findings += _stored_and_resting(database, fix=fix)
     return findings + _miscounted(database, fix=fix) + _miscounted_faults(database, now=now, fix=fix)
 
@@ -86,16 +86,24 @@ def _suffering(database: Database, ailment: Ailment, *, fix: bool) -> Iterator[F
         yield Finding(code=ailment.code, message=f"job {job_id} {ailment.message}", job_id=job_id, fixed=fixed)
 
 
-def _orphans(database: Database, *, fix: bool) -> Iterator[Finding]:
-    sql = f"""
-        SELECT tag.tag, tag.created_at, tag.seq FROM asyncjobs_tag AS tag
-        LEFT JOIN asyncjobs_job AS job ON job.seq = tag.seq AND job.created_at = tag.created_at
-        WHERE job.seq IS NULL LIMIT {FOUND_LIMIT}
-    """
-    for tag, created_at, seq in _rows(database, sql, []):
-        gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
-        fixed = fix and _changed(database, gone, [tag, created_at, seq])
-        yield Finding(code="ASTRAY", message=f"tag {tag!r} is kept for job number {seq}, which is gone", fixed=fixed)
+_TAGS: Final = f"""
+    SELECT tag.tag, tag.created_at, tag.seq, job.id, job.tags FROM asyncjobs_tag AS tag
+    LEFT JOIN asyncjobs_job AS job ON job.seq = tag.seq AND job.created_at = tag.created_at
+    WHERE tag.tag > %s OR (tag.tag = %s AND tag.created_at >= %s AND (tag.created_at > %s OR tag.seq > %s))
+    ORDER BY tag.tag, tag.created_at, tag.seq LIMIT {STEP}
+"""
+
+
+def _tags_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
+    """Rows of tags without a job, or of one without the tag: what tags a job has, and since when, never changes."""
+    tag, created_at, seq = "", 0, 0
+    while rows := _rows(database, _TAGS, [tag, tag, created_at, created_at, seq]):
+        for tag, created_at, seq, job_id, tags in rows:
+            if tag not in tags_of(tags):
+                gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
+                fixed = fix and _changed(database, gone, [tag, created_at, seq])
+                message = f"tag {tag!r} is kept for job number {seq}, which is gone or does not have it"
+                yield Finding(code="ASTRAY", message=message, job_id=job_id, fixed=fixed)
 
 
 def _journals_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
@@ -146,7 +154,7 @@ def _tag_again(cursor: Cursor, *, database: Database, seqs: list[int], fix: bool
 def _missing_tags(cursor: Cursor, *, seqs: list[int], lock: str) -> list[tuple[str, tuple[str, int, int]]]:
     sql = f"SELECT id, tags, created_at, seq FROM asyncjobs_job WHERE seq IN ({marks(seqs)}) ORDER BY seq {lock}"
     cursor.execute(sql, seqs)
-    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in dict.fromkeys(tags_of(row[1]))]
+    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in tags_of(row[1])]
     if not wanted:
         return []
     pairs = ", ".join(["(%s, %s, %s)"] * len(wanted))

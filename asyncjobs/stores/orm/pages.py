@@ -9,13 +9,13 @@ from asyncjobs.stores.base import Page, Query
 from asyncjobs.stores.cursor import Cursor as PageEnd
 from asyncjobs.stores.cursor import InvalidCursor
 from asyncjobs.stores.orm.database import Cursor, Database, marks
-from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, readable
 
 WINDOW: Final = 1_000  # entries looked through for filters that the index does not serve
 CHUNK: Final = 1_000  # ids in one statement
 
 _BY_ID = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE id IN ({{ids}})"
-_BY_SEQ = f"SELECT job.seq, {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE seq IN ({{seqs}})"
+_BY_SEQ = f"SELECT {JOB_COLUMNS}, job.seq FROM asyncjobs_job AS job WHERE seq IN ({{seqs}})"
 
 
 def get(database: Database, ids: Sequence[str]) -> list[Job | None]:
@@ -106,7 +106,7 @@ def _by_seq(cursor: Cursor, seqs: list[int]) -> dict[int, Job]:
     if not seqs:
         return {}
     cursor.execute(_BY_SEQ.format(seqs=marks(seqs)), seqs)
-    return {row[0]: job_of(row[1:]) for row in cursor.fetchall()}
+    return {seq: job for job, seq in readable(cursor.fetchall())}
 
 
 def _entries(database: Database, query: Query, walk: Walk, window: int) -> tuple[str, list[Any]]:

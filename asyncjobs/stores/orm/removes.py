@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.stores.orm import faults, gone, journal, receipts, tally, trash
+from asyncjobs.stores.orm import faults, gone, journal, leases, receipts, tally, trash
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import tags_of
 
@@ -44,7 +44,7 @@ def _uproot(cursor: Cursor, database: Database, rows: Sequence[Any], now: int) -
     cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
     tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
     faults.record(cursor, left=[faults.Death.at(row[8], row[9]) for row in rows if row[8] is not None])
-    tags = [(tag, row[5], row[0]) for row in rows for tag in dict.fromkeys(tags_of(row[6]))]
+    tags = [(tag, row[5], row[0]) for row in rows for tag in tags_of(row[6])]
     gone.leave(cursor, database, [(row[1], row[7]) for row in rows if row[7] is not None], now=now)
     if tags:
         cursor.executemany("DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s", tags)
@@ -58,7 +58,7 @@ def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, no
         prune_status = partial(_prune, database=database, past=(status, before[status]), limit=left, now=now)
         removed += database.atomically(prune_status)
     removed += database.atomically(partial(trash.empty, database=database, limit=limit - removed, now=now))
-    for forget in (receipts.forget, gone.forget):
+    for forget in (receipts.forget, gone.forget, leases.forget):
         database.atomically(partial(forget, database=database, now=now))
     return removed
 

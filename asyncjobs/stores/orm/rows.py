@@ -31,9 +31,16 @@ def _read_query_params(text: str) -> list[tuple[str, list[str | None]]]:
     return [(key, values) for key, values in json.loads(text)]
 
 
+def _read_tags(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
 def tags_of(text: str | None) -> tuple[str, ...]:
-    """The tags in this column."""
-    return () if text is None else tuple(json.loads(text))
+    """The tags in this column. None if they cannot be read: no job is to be in the way of its own removal."""
+    try:
+        return () if text is None else tuple(dict.fromkeys(_read_tags(text)))
+    except (ValueError, TypeError):
+        return ()
 
 
 _WRITERS: Final[dict[str, Callable[[Any], str]]] = {
@@ -51,7 +58,7 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "query_params": _read_query_params,
     "error": lambda text: JobError(**json.loads(text)),
     "retry": lambda text: RetryPolicy.from_json(json.loads(text)),
-    "tags": tags_of,
+    "tags": _read_tags,
     "progress": lambda text: Progress(**json.loads(text)),
 }
 _SHAPED: Final = tuple((INDEX[name], write) for name, write in _WRITERS.items())

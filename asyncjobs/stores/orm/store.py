@@ -110,7 +110,7 @@ class OrmStore(Store):
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
         require_short_entries(changes)
-        written = writes.swap(self._database, changes, now=self.now(), get=self.get)
+        written = writes.swap(self._database, changes, now=self.now())
         self._folder.wrote()
         return written
 

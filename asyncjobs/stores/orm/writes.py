@@ -1,7 +1,7 @@
 """Writing changes: each over the version it was made from, only the fields it changes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple
 
@@ -10,7 +10,7 @@ from asyncjobs.stores.base import Change, Entry
 from asyncjobs.stores.orm import faults, journal, tally, unique
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.listening import RING_IF_AWAITED
-from asyncjobs.stores.orm.rows import JOB_COLUMNS, job_of, json_text, postgres_type, score_of, written
+from asyncjobs.stores.orm.rows import JOB_COLUMNS, json_text, postgres_type, readable, score_of, written
 from asyncjobs.stores.orm.tally import Move, Place, minute_of
 
 Names = tuple[str, ...]
@@ -43,17 +43,15 @@ class Delta(NamedTuple):
         return stored.replace(**{name: getattr(self.new, name) for name in self.names})
 
 
-def swap(
-    database: Database, changes: Sequence[Change], *, now: int, get: Callable[[Sequence[str]], list[Job | None]]
-) -> list[bool]:
+def swap(database: Database, changes: Sequence[Change], *, now: int) -> list[bool]:
     done: set[int] = set()
     for wave in _waves([_delta(turn, change, now) for turn, change in enumerate(changes)]):
         write = _write_on_postgres if database.is_postgres else _write
         done |= write(database, wave, now)
         stale = [delta for delta in wave if delta.turn not in done]
-        stored = get([delta.new.id for delta in stale]) if stale else []
+        stored = database.directly(partial(_stored, deltas=stale)) if stale else {}
         # What is stored as it would be after the change has been written before: the answer was lost.
-        done |= {delta.turn for delta, job in zip(stale, stored, strict=True) if job and delta.is_in(job)}
+        done |= {delta.turn for delta in stale if delta.new.id in stored and delta.is_in(stored[delta.new.id])}
     return [turn in done for turn in range(len(changes))]
 
 
@@ -90,10 +88,15 @@ def _write(database: Database, deltas: list[Delta], now: int) -> set[int]:
     return database.atomically(partial(_write_rows, database=database, deltas=deltas, now=now))
 
 
-def _write_rows(cursor: Cursor, *, database: Database, deltas: list[Delta], now: int) -> set[int]:
-    sql = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE id IN ({marks(deltas)}) ORDER BY seq {database.locked}"
+def _stored(cursor: Cursor, *, deltas: list[Delta], lock: str = "") -> dict[str, Job]:
+    """The jobs as stored, by id. One that cannot be read counts as one that others have changed."""
+    sql = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE id IN ({marks(deltas)}) ORDER BY seq {lock}"
     cursor.execute(sql, [delta.new.id for delta in deltas])
-    stored = {job.id: job for job in map(job_of, cursor.fetchall())}
+    return {job.id: job for job, _ in readable(cursor.fetchall())}
+
+
+def _write_rows(cursor: Cursor, *, database: Database, deltas: list[Delta], now: int) -> set[int]:
+    stored = _stored(cursor, deltas=deltas, lock=database.locked)
     fresh = [delta for delta in deltas if delta.new.id in stored and stored[delta.new.id].version == delta.old.version]
     done = [(delta, stored[delta.new.id]) for delta in fresh if _write_row(cursor, delta, stored[delta.new.id])]
     moves = [Move(tally.place_of(job), tally.place_of(delta.applied_to(job))) for delta, job in done]

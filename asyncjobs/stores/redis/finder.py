@@ -49,7 +49,7 @@ class Finder:
                 if len(found) == query.limit:
                     return Page(found, self._cursor.text if self._cursor else "", cursors)
                 self._cursor = Cursor(entry.score, entry.tie)
-                if job is not None and self._matches(job):
+                if job is not None and query.fits(job):
                     found.append(job)
                     cursors.append(self._cursor.text)
             seen += len(stretch)
@@ -143,19 +143,6 @@ class Finder:
         bound = f"{self._cursor.score}-{int(sequence)}"
         is_beyond = source > stream if self._query.oldest_first else source < stream
         return bound if is_beyond else f"({bound}"
-
-    def _matches(self, job: Job) -> bool:
-        query = self._query
-        return (
-            query.status in (None, job.status)
-            and query.queue in (None, job.queue)
-            and query.name in (None, job.name)
-            and query.owner in (None, job.owner)
-            and (query.tag is None or query.tag in job.tags)
-            and query.fault in (None, job.fault)
-            and (query.created_from is None or job.created_at >= query.created_from)
-            and (query.created_to is None or job.created_at < query.created_to)
-        )
 
 
 def _entries(source: str, stored: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> list[Entry]:

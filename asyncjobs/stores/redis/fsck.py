@@ -17,6 +17,7 @@ STEP = 100
 _MESSAGES = {
     "MISPLACED": "is not in the place that its status names",
     "TWO_PLACES": "is in a second place",
+    "FAULT_ASTRAY": "has a fault and is not dead",
     "NOT_INDEXED": "is missing from an index",
     "UNREADABLE": "cannot be read by this release",
 }
@@ -39,6 +40,7 @@ class Fsck:
         for suffixes in self._all_keys():
             found.extend(self._check_jobs([key.partition(":")[2] for key in suffixes if key.startswith("job:")]))
             found.extend(self._check_trash([match[1] for match in map(_RESTING.fullmatch, suffixes) if match]))
+            found.extend(self._check_unique([match[1] for match in map(_UNIQUE.fullmatch, suffixes) if match]))
             found.extend(self._check_journals([match.groups() for match in map(_JOURNAL.fullmatch, suffixes) if match]))
             for suffix in suffixes:
                 found.extend(self._check_list(suffix))
@@ -87,6 +89,12 @@ class Fsck:
         for kind, job_id in zip(answer[::2], answer[1::2], strict=True):
             yield self._astray(job_id.decode(), f"journal:{kind.decode()}")
 
+    def _check_unique(self, names: Sequence[str]) -> Iterator[Finding]:
+        answer = self._run("check_unique", self._fix, *names) if names else []
+        for name, job_id in zip(answer[::2], answer[1::2], strict=True):
+            message = f"job {job_id.decode()} holds the unique key {name.decode()!r} and has no right to it"
+            yield Finding(code="KEY_ASTRAY", message=message, job_id=job_id.decode(), fixed=bool(self._fix))
+
     def _check_trash(self, ids: Sequence[str]) -> Iterator[Finding]:
         answer = self._run("check_trash", self._fix, *dict.fromkeys(ids)) if ids else []
         for job_id, code in zip(answer[::2], answer[1::2], strict=True):
@@ -100,16 +108,12 @@ class Fsck:
                 yield from self._check_trash(step)
         elif kind == "stream":
             yield from self._check_stream(suffix)
-        elif kind in _STATUS_OF:
-            yield from self._check_members(suffix, "Status", _STATUS_OF[kind])
-        elif kind == "fault":
-            yield from self._check_members(suffix, "Fault", suffix.split(":", 2)[2])
-        elif kind in {"index", "owner", "tag"}:
-            yield from self._check_members(suffix, "Status", "")
+        elif kind in _SETS_OF_JOBS:
+            yield from self._check_members(suffix)
 
-    def _check_members(self, suffix: str, field: str, value: str) -> Iterator[Finding]:
+    def _check_members(self, suffix: str) -> Iterator[Finding]:
         for step in self._members(suffix):
-            for job_id in self._run("check_members", suffix, field, value, self._fix, *step):
+            for job_id in self._run("check_members", suffix, self._fix, *step):
                 yield self._astray(job_id.decode(), suffix)
 
     def _check_faults(self) -> Iterator[Finding]:
@@ -148,9 +152,9 @@ class Fsck:
 
 _RESTING = re.compile("trash:(?:job|journal:[^:]*):(.*)", re.DOTALL)
 _JOURNAL = re.compile("journal:([^:]*):(.*)", re.DOTALL)
-_STATUS_OF = {
-    keys.sorted_place(status, "").split(":")[1]: str(int(status)) for status in JobStatus if status != JobStatus.QUEUED
-}
+_UNIQUE = re.compile("unique:(.*)", re.DOTALL)
+_PLACES = {keys.sorted_place(status, "").split(":")[1] for status in JobStatus if status != JobStatus.QUEUED}
+_SETS_OF_JOBS = _PLACES | {"index", "owner", "tag", "fault"}
 
 
 def _literal(text: str) -> str:

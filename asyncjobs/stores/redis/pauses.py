@@ -1,22 +1,23 @@
-"""Pauses of queues as text: `until:since:by:reason`."""
-
-from urllib.parse import quote, unquote
+"""Pauses of queues as text: `until:since:reason`, and behind a NUL who it was, if that is known."""
 
 from asyncjobs.stores.base import Pause
+from asyncjobs.stores.redis.codec import SEPARATOR
 
 
 def written(pause: Pause) -> str:
-    """Who did it is quoted: it may have a colon, as only what comes last may."""
+    """Releases that know of nobody read it, too: at the end of the reason."""
     until = "" if pause.until is None else pause.until
-    return f"{until}:{pause.since}:{quote(pause.by or '', safe='')}:{pause.reason}"
+    by = f"{SEPARATOR}{pause.by}" if pause.by else ""
+    return f"{until}:{pause.since}:{pause.reason}{by}"
 
 
 def read(queue: str, stored: bytes) -> Pause:
-    until, since, by, reason = stored.decode().split(":", 3)
+    until, since, rest = stored.decode().split(":", 2)
+    reason, _, by = rest.partition(SEPARATOR)
     return Pause(
         queue=queue,
         since=int(since),
         reason=reason,
         until=int(until) if until else None,
-        by=unquote(by) or None,
+        by=by or None,
     )

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from redis import Redis
 from redis.exceptions import NoScriptError
 
 from asyncjobs.stores.redis.line import Line
 
+T = TypeVar("T")
+
+SCRIPT_LIMIT: Final = 100  # jobs of one script call, at most; `add` alone takes MAX_BATCH, to be all or none
 LUA: Final = files(__package__) / "lua"
 ENTRIES: Final = (
     *("add", "claim", "swap", "watch", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune", "turn"),
@@ -25,6 +28,7 @@ ENTRIES: Final = (
         "check_group",
         "check_journals",
         "check_trash",
+        "check_unique",
     ),
 )
 _INCLUDE: Final = re.compile(r"^--- @include (\w+)\n", re.MULTILINE)
@@ -85,3 +89,8 @@ def run_both(client: Redis, line: Line, prefix: str, calls: Sequence[tuple[Scrip
         elif isinstance(answers[position], Exception):
             raise answers[position]
     return answers
+
+
+def parts(items: Sequence[T]) -> list[Sequence[T]]:
+    """As many at a time as one script call takes."""
+    return [items[start : start + SCRIPT_LIMIT] for start in range(0, len(items), SCRIPT_LIMIT)]

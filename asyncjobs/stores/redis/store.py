@@ -4,12 +4,20 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, cast
 
 from redis import exceptions
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.errors import DuplicateJob, InvalidJob, JobClaimError, QueueFull, StoreError, StoreUnavailable
+from asyncjobs.errors import (
+    AsyncJobsError,
+    DuplicateJob,
+    InvalidJob,
+    JobClaimError,
+    QueueFull,
+    StoreError,
+    StoreUnavailable,
+)
 from asyncjobs.stores.base import (
     DAY_MS,
     GONE_MS,
@@ -46,12 +54,10 @@ from asyncjobs.stores.redis import batches, codec, connection, keys, pauses, rec
 from asyncjobs.stores.redis.finder import Finder
 from asyncjobs.stores.redis.fsck import Fsck
 from asyncjobs.stores.redis.line import Line
+from asyncjobs.stores.redis.scripts import SCRIPT_LIMIT, parts
 from asyncjobs.stores.redis.waiting import Sleeper, Waiter
 from asyncjobs.stores.waking import readable
 
-T = TypeVar("T")
-
-SCRIPT_LIMIT = 100  # jobs one script call changes, at most; `add` alone takes MAX_BATCH, to be all or none
 CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it is asked again
 MAX_TIMEOUT_S = 3_600
 LONGEST_WAIT_MS = 10_000  # then a token or a timer that was lost with its waiter is made good for
@@ -152,12 +158,8 @@ class RedisStore(Store):
         outcome, *rest = self.run_again("add", *args)
         if outcome == b"KEPT" and receipt:
             return answered_again(jobs, receipt, receipts.read(receipt.key, rest), self.get)
-        if outcome == b"FULL":
-            queue = rest[0].decode()
-            raise QueueFull(f"queue {queue!r} takes no more than {(limits or {})[queue]} unstarted jobs")
-        if outcome == b"TWIN":
-            twin = rest[0].decode()
-            raise DuplicateJob(f"job {twin} holds the unique key", job_id=twin)
+        if outcome != b"OK":
+            raise _refusal(outcome, rest[0].decode(), limits or {})
         stored = list(jobs)
         if rest:
             self._put_stored(stored, [batch.rows[row] for row in rest[::2]], [job_id.decode() for job_id in rest[1::2]])
@@ -181,7 +183,7 @@ class RedisStore(Store):
 
     def swap(self, changes: Sequence[Change]) -> list[bool]:
         require_short_entries(changes)
-        return [written for part in _parts(changes, SCRIPT_LIMIT) for written in self._swap(part)]
+        return [written for part in parts(changes) for written in self._swap(part)]
 
     def _swap(self, changes: Sequence[Change]) -> list[bool]:
         batch = batches.changed_jobs(changes, self.now())
@@ -192,7 +194,7 @@ class RedisStore(Store):
         self, changes: Sequence[Change], queues: Sequence[str], *, worker: str, limit: int, lease: int
     ) -> tuple[list[bool], list[Job]]:
         require_short_entries(changes)
-        *before, last = _parts(changes, SCRIPT_LIMIT) or [()]
+        *before, last = parts(changes) or [()]
         written = [done for part in before for done in self._swap(part)]
         if not last or not self._has_exchanged:
             # One after the other at first: of a script that the server does not know yet, the turn would be lost.
@@ -209,7 +211,7 @@ class RedisStore(Store):
 
     def beat(self, worker: str, held: Mapping[str, int], *, lease: int, about: str = "") -> Beat:
         beat = Beat([], [])
-        for part in _parts(list(held.items()), SCRIPT_LIMIT) or [()]:
+        for part in parts(list(held.items())) or [()]:
             pairs = [value for pair in part for value in pair]
             lost, cancels, order = self.run_again("beat", self._given_now, worker, lease, about, *pairs)
             beat.lost.extend(job_id.decode() for job_id in lost)
@@ -232,7 +234,7 @@ class RedisStore(Store):
     def _running(self, queue: str) -> list[Sequence[str]]:
         """The ids of the queue's running jobs, as many at a time as one script looks at."""
         members = self.client.zscan_iter(self.key(keys.sorted_place(JobStatus.IN_PROGRESS, queue)), count=SCRIPT_LIMIT)
-        return _parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)), SCRIPT_LIMIT)
+        return parts(list(dict.fromkeys(job_id.decode() for job_id, _ in members)))
 
     @connection.translated
     def wait(self, queues: Sequence[str], *, timeout: int, wake: int | None = None) -> None:
@@ -253,7 +255,7 @@ class RedisStore(Store):
 
     def raw(self, ids: Sequence[str]) -> Iterator[bytes]:
         """The hashes of these jobs, as `codec` reads them."""
-        for part in _parts(ids, SCRIPT_LIMIT):
+        for part in parts(ids):
             yield from self.run_again("get", *part)
 
     @connection.translated
@@ -343,7 +345,7 @@ class RedisStore(Store):
     def delete(self, jobs: Sequence[Job], *, rest_until: int | None = None, note: Entry | None = None) -> list[bool]:
         require_short_note(note)
         rest = ["", *trash.note_arguments(None)] if rest_until is None else [rest_until, *trash.note_arguments(note)]
-        return [gone == _YES for part in _parts(jobs, SCRIPT_LIMIT) for gone in self._delete(part, rest)]
+        return [gone == _YES for part in parts(jobs) for gone in self._delete(part, rest)]
 
     def _delete(self, jobs: Sequence[Job], rest: Sequence[Any]) -> bytes:
         versions = (part for job in jobs for part in (job.id, job.version))
@@ -353,7 +355,7 @@ class RedisStore(Store):
         self, ids: Sequence[str], *, versions: Mapping[str, int] | None = None, note: Entry | None = None
     ) -> list[Job | None]:
         require_short_note(note)
-        for part in _parts(ids, SCRIPT_LIMIT):
+        for part in parts(ids):
             trash.restore(self, part, versions, note)
         return self.get(ids)
 
@@ -386,15 +388,18 @@ class RedisStore(Store):
 _YES = ord("1")
 
 
+def _refusal(outcome: bytes, of: str, limits: Mapping[str, int]) -> AsyncJobsError:
+    """Why `add` stored nothing: because of this twin, or of this queue."""
+    if outcome == b"TWIN":
+        return DuplicateJob(f"job {of} holds the unique key", job_id=of)
+    return QueueFull(f"queue {of!r} takes no more than {limits[of]} unstarted jobs")
+
+
 def _in_order(batch: batches.Batch, answer: bytes) -> list[bool]:
     written = [False] * len(batch.rows)
     for position, done in zip(batch.rows, answer, strict=True):
         written[position] = done == _YES
     return written
-
-
-def _parts(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _read_entry(kind: EntryKind, entry_id: bytes, fields: Mapping[bytes, bytes]) -> Entry:

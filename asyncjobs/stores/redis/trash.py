@@ -8,6 +8,7 @@ from asyncjobs.domain.job import Job
 from asyncjobs.stores.base import JOURNAL_LIMITS, Entry, Resting, TrashPage
 from asyncjobs.stores.cursor import Cursor
 from asyncjobs.stores.redis import codec, keys
+from asyncjobs.stores.redis.scripts import parts
 
 if TYPE_CHECKING:
     from asyncjobs.stores.redis.store import RedisStore
@@ -39,7 +40,7 @@ def _return(job: Job, now: int) -> list[Any]:
 
 
 def read(store: "RedisStore", ids: Sequence[str]) -> list[Resting | None]:
-    return [_read(*row) for row in store.run_again("resting", *ids)] if ids else []
+    return [_read(*row) for part in parts(ids) for row in store.run_again("resting", *part)]
 
 
 def _read(stored: bytes, at: bytes, until: bytes, number: bytes, fields: list[bytes]) -> Resting | None:

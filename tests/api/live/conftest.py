@@ -10,9 +10,8 @@ from pytest_django import DjangoDbBlocker
 from asyncjobs.conf import get_conf
 from asyncjobs.engine import Engine
 from tests.api.live.served import PASSWORD, USER, Api, Gate, Served
-from tests.backends import Backend, OrmBackend
-from tests.worker.conftest import SHARED_KINDS, database_of, where
-from tests.workers import site
+from tests.backends import Backend
+from tests.worker.conftest import SHARED_KINDS, site_with_users
 
 LIMITS = {"LONGEST_WAIT": 2, "MOST_WAITING": 8, "MOST_STREAMS": 12}
 OTHER = "bob"
@@ -31,22 +30,13 @@ def served(
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Served]:
-    """The site without jobs, and with two users. Afterwards every index agrees with every job."""
-    with django_db_blocker.unblock():
-        backend = backends(kind)
-        backend.clear()
-        users = backend if isinstance(backend, OrmBackend) else backends("sqlite")
-        assert isinstance(users, OrmBackend)
-        password = MD5PasswordHasher().encode(PASSWORD, "salt")
-        made = [User(username=name, password=password) for name in (USER, OTHER)]
-        User.objects.using(users.alias).bulk_create(made)
-        options = {"database": database_of(users.alias), **where(kind, backend), "module": "tests.api.live.site"}
-        options["settings"] = {**options.get("settings", {}), "API": LIMITS}
-        engine = Engine(backend.open(), get_conf())
-        with site(tmp_path_factory.mktemp(kind), **options) as running:
-            yield Served(running, engine)
-        assert engine.check() == []
-        User.objects.using(users.alias).filter(username__in=(USER, OTHER)).delete()
+    """The site with two users."""
+    password = MD5PasswordHasher().encode(PASSWORD, "salt")
+    users = [User(username=name, password=password) for name in (USER, OTHER)]
+    directory = tmp_path_factory.mktemp(kind)
+    made = site_with_users(kind, backends, directory, *users, module="tests.api.live.site", API=LIMITS)
+    with django_db_blocker.unblock(), made as (site, backend):
+        yield Served(site, Engine(backend.open(), get_conf()))
 
 
 @pytest.fixture(params=["wsgi", "asgi"])

@@ -12,12 +12,12 @@ from pytest_django import DjangoDbBlocker
 from asyncjobs.conf import get_conf
 from asyncjobs.engine import Engine
 from tests.api.live.served import Gate, gunicorn
-from tests.backends import Backend, OrmBackend
+from tests.backends import Backend
 from tests.clock import Clock
-from tests.dashboard.browser.visitor import Visitor, add_user, chromium, visitor
+from tests.dashboard.browser.visitor import Visitor, chromium, user, visitor
 from tests.dashboard.shop import Shop, shop
-from tests.worker.conftest import database_of, of_kinds, where
-from tests.workers import Site, site
+from tests.worker.conftest import of_kinds, site_with_users
+from tests.workers import Site
 
 Visit = Callable[..., Visitor]
 
@@ -62,19 +62,9 @@ def served(
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Served]:
-    """Afterwards every index agrees with every job."""
-    with django_db_blocker.unblock():
-        backend = backends(kind)
-        backend.clear()
-        users = backends("sqlite")
-        assert isinstance(users, OrmBackend)
-        user = add_user(users.alias)
-        place = {"database": database_of(users.alias), **where(kind, backend), "module": "tests.dashboard.site"}
-        with site(tmp_path_factory.mktemp(kind), **place) as running:
-            served = Served(running, backend)
-            yield served
-        assert served.engine.check() == []
-        user.delete()
+    made = site_with_users(kind, backends, tmp_path_factory.mktemp(kind), user(), module="tests.dashboard.site")
+    with django_db_blocker.unblock(), made as (site, backend):
+        yield Served(site, backend)
 
 
 @pytest.fixture(scope="package")

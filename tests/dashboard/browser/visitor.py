@@ -41,10 +41,10 @@ def chromium() -> Iterator[Browser]:
             os.environ[UNSAFE] = before
 
 
-def add_user(alias: str) -> User:
-    """Who may do everything, in this database."""
+def user() -> User:
+    """Who may do everything, to be stored."""
     password = MD5PasswordHasher().encode(PASSWORD, "salt")  # as the site hashes
-    return User.objects.using(alias).create(username=USER, password=password, is_staff=True, is_superuser=True)
+    return User(username=USER, password=password, is_staff=True, is_superuser=True)
 
 
 class Visitor:

@@ -4,14 +4,14 @@
 local answer = {}
 
 local function wrong(id)
-  local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'Entry', 'Fault')
-  local queue = job[2] or 'default'
+  local job = facts_of(id)
   if redis.call('EXISTS', job_key(id)) == 0 then return nil end
-  if not job[4] or not (job[1] == '100' or PLACES[job[1]]) then return 'UNREADABLE' end
-  local place = place_of(job[1], queue, job[3])
-  if not is_in(place, id, job[7]) then return 'MISPLACED' end
-  if elsewhere(place, queue, id) then return 'TWO_PLACES' end
-  if not is_indexed(id, queue, job) then return 'NOT_INDEXED' end
+  if not is_known(job) then return 'UNREADABLE' end
+  local place = place_of(job)
+  if not is_in(place, job) then return 'MISPLACED' end
+  if elsewhere(place, job.queue, id) then return 'TWO_PLACES' end
+  if job.fault and job.status ~= '500' then return 'FAULT_ASTRAY' end
+  if not is_indexed(job) then return 'NOT_INDEXED' end
 end
 
 for i = 2, #ARGV do

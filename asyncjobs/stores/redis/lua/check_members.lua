@@ -1,15 +1,22 @@
--- Which members of a sorted set do not belong there: no such job, or one that differs from what the set is for.
--- ARGV: now or '', set, field of a job and the value it has in this set ('' for any), 'fix' or '', members …
--- Answers members; with 'fix' they are removed.
---- @include forget
+-- Which members of a sorted set do not belong there: no such job, or one whose hash does not name the set.
+-- ARGV: now or '', set, 'fix' or '', members … Answers members; with 'fix' they are removed.
+--- @include whereabouts
 local answer = {}
-for i = 6, #ARGV do
-  local id = ARGV[i]
-  local value = redis.call('HGET', job_key(id), ARGV[3])
-  local is_member = redis.call('ZSCORE', prefix .. ARGV[2], id)
-  if is_member and (not value or (ARGV[4] ~= '' and value ~= ARGV[4])) then
-    answer[#answer + 1] = id
-    if ARGV[5] == 'fix' then redis.call('ZREM', prefix .. ARGV[2], id) end
+
+local function belongs(id)
+  local job = facts_of(id)
+  if not is_known(job) then return false end
+  if place_of(job) == ARGV[2] then return true end
+  if job.fault and fault_place(job.fault) == ARGV[2] then return job.status == '500' end
+  for _, index in ipairs(indexes_of(job)) do
+    if index == ARGV[2] then return true end
+  end
+end
+
+for i = 4, #ARGV do
+  if redis.call('ZSCORE', prefix .. ARGV[2], ARGV[i]) and not belongs(ARGV[i]) then
+    answer[#answer + 1] = ARGV[i]
+    if ARGV[3] == 'fix' then redis.call('ZREM', prefix .. ARGV[2], ARGV[i]) end
   end
 end
 return answer

@@ -10,10 +10,15 @@ local function has_journal(id)
 end
 
 local function wrong(id)
-  local ends = redis.call('HGET', resting_key(id), 'RestsUntil')
-  local listed = redis.call('ZSCORE', prefix .. 'trash', id)
-  if not ends and (listed or has_journal(id)) then return 'ASTRAY' end
-  if ends and tonumber(listed) ~= tonumber(ends) then return 'MISPLACED', ends end
+  local ends = tonumber(redis.call('HGET', resting_key(id), 'RestsUntil'))
+  local listed = tonumber(redis.call('ZSCORE', prefix .. 'trash', id))
+  if redis.call('EXISTS', resting_key(id)) == 0 then return (listed or has_journal(id)) and 'ASTRAY' end
+  if not ends or listed ~= ends then return 'MISPLACED', int(ends or listed or now()) end
+end
+
+local function list_resting(id, ends)
+  redis.call('HSET', resting_key(id), 'RestsUntil', ends)
+  redis.call('ZADD', prefix .. 'trash', ends, id)
 end
 
 for i = 3, #ARGV do
@@ -22,7 +27,7 @@ for i = 3, #ARGV do
     answer[#answer + 1] = ARGV[i]
     answer[#answer + 1] = found
     if ARGV[2] == 'fix' then
-      if ends then redis.call('ZADD', prefix .. 'trash', ends, ARGV[i]) else drop_resting(ARGV[i]) end
+      if ends then list_resting(ARGV[i], ends) else drop_resting(ARGV[i]) end
     end
   end
 end

@@ -1,36 +1,21 @@
 -- Removes a job: from wherever its hash says it is, then the hash with its journals.
---- @include places
+--- @include facts
 --- @include drop_unique
 --- @include fault
 --- @include gone
-local function place_of(status, queue, priority)
-  if status == '100' then return 'jobs:stream:' .. queue .. ':' .. lane_of(priority) end
-  return 'jobs:' .. PLACES[status] .. ':' .. queue
-end
-
-local function indexes_of(queue, name, owner, tags)
-  local indexes = { 'jobs:index:' .. queue .. ':' .. name }
-  if owner then indexes[2] = 'jobs:owner:' .. owner end
-  for _, tag in ipairs(tags and cjson.decode(tags) or {}) do indexes[#indexes + 1] = 'jobs:tag:' .. tag end
-  return indexes
-end
-
-local function drop_indexes(id, queue, name, owner, tags)
-  local indexes = indexes_of(queue, name, owner, tags)
+local function drop_indexes(id, indexes)
   for _, index in ipairs(indexes) do redis.call('ZREM', prefix .. index, id) end
   if redis.call('EXISTS', prefix .. indexes[1]) == 0 then redis.call('SREM', prefix .. 'jobs:indexes', indexes[1]) end
 end
 
 -- Leaves nothing but the hash and the journals.
 local function uproot(id)
-  local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'UniqueKey',
-    'Fault')
-  local queue = job[2] or 'default'
-  leave(place_of(job[1], queue, job[3]), { id })
-  drop_indexes(id, queue, job[4], job[5], job[6])
-  if job[7] then drop_unique(job[7], id) end
-  if job[8] then leave_fault(job[8], { id }) end
-  if job[5] then leave_behind(id, job[5]) end
+  local job = facts_of(id)
+  leave(place_of(job), { id })
+  drop_indexes(id, indexes_of(job))
+  if job.unique then drop_unique(job.unique, id) end
+  if job.fault then leave_fault(job.fault, { id }) end
+  if job.owner then leave_behind(id, job.owner) end
 end
 
 local function forget(id)

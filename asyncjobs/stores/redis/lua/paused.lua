@@ -1,4 +1,4 @@
--- A pause is `until:since:by:reason` in the hash `paused`; until is empty for "until resumed".
+-- A pause is `until:since:reason` in the hash `paused`; until is empty for "until resumed".
 --- @include keys
 --- @include clock
 -- Whether the queue is paused, and until when if that is known.

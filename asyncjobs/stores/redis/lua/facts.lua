@@ -1,0 +1,31 @@
+-- What a job's hash says of it, and which lists that puts it into.
+--- @include places
+local function facts_of(id)
+  local job = redis.call('HMGET', job_key(id), 'Status', 'Queue', 'Priority', 'Name', 'Owner', 'Tags', 'Entry', 'Fault',
+    'UniqueKey')
+  return { id = id, status = job[1], queue = job[2] or 'default', priority = job[3], name = job[4], owner = job[5],
+    tags = job[6], entry = job[7], fault = job[8], unique = job[9] }
+end
+
+-- Whether this release knows what to make of it.
+local function is_known(job)
+  return job.name and (job.status == '100' or PLACES[job.status])
+end
+
+local function place_of(job)
+  if job.status == '100' then return 'jobs:stream:' .. job.queue .. ':' .. lane_of(job.priority) end
+  return 'jobs:' .. PLACES[job.status] .. ':' .. job.queue
+end
+
+-- None if they cannot be read: no job is to be in the way of its own removal.
+local function tags_of(job)
+  local _, tags = pcall(cjson.decode, job.tags or '[]')
+  return type(tags) == 'table' and tags or {}
+end
+
+local function indexes_of(job)
+  local indexes = { 'jobs:index:' .. job.queue .. ':' .. job.name }
+  if job.owner then indexes[2] = 'jobs:owner:' .. job.owner end
+  for _, tag in ipairs(tags_of(job)) do indexes[#indexes + 1] = 'jobs:tag:' .. tag end
+  return indexes
+end
