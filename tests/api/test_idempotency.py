@@ -49,6 +49,7 @@ def assert_replayed(first: Any, second: Any) -> None:
     assert (second.status_code, second.headers["Idempotent-Replayed"]) == (first.status_code, "true")
     assert second.json() == first.json()
     assert second.headers.get("Location") == first.headers.get("Location")
+    assert ("Retry-After" in second.headers) is ("Retry-After" in first.headers)
 
 
 @pytest.mark.parametrize(("url", "body"), [(URL, BODY), (BATCH, {"jobs": [BODY, BODY]})])
