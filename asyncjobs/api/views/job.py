@@ -131,7 +131,7 @@ class Result(JobView):
         require(request.user, job, "view_payload")
         result = shown(job.result)
         if not is_address(result):
-            return self.answer(job, result)
+            return self.answer(job, None, status=304) if is_known(request, job) else self.answer(job, result)
         response = self.answer(job, result, status=303)
         response["Location"] = result
         return response
