@@ -68,7 +68,7 @@ class ApiView(APIView):
     throttle_classes = (Throttle,)
     versioning_class = None
     throttle_scope: str = POLL
-    metadata_class = None
+    http_method_names = ("get", "head", "post", "delete")  # OPTIONS would tell what the OpenAPI description does
     route: Sequence[str] = ()  # what it takes of its address
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any, Final
 from rest_framework.response import Response
 
 from asyncjobs.api.access import owner_of
+from asyncjobs.api.pace import SHORTEST_S
 from asyncjobs.api.problems import Problem
 from asyncjobs.engine import Engine
 from asyncjobs.stores.base import Receipt
@@ -55,6 +56,8 @@ class Key:
         response[REPLAYED] = "true"
         if "links" in body:
             response[PLACE] = body["links"]["self"]
+            if not body["done"]:
+                response["Retry-After"] = str(SHORTEST_S)  # it may have been done since
         return response
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from django.utils.encoding import escape_uri_path
@@ -210,6 +210,7 @@ _MAKERS: Final[tuple[tuple[type[Exception], Callable[[Any], Problem]], ...]] = (
     (exceptions.ParseError, _plain("malformed")),
     (PermissionDenied, _plain("permission-denied")),
     (Http404, _plain("not-found")),
+    (RequestDataTooBig, _plain("too-large")),
     (SuspiciousOperation, _plain("malformed")),
     (UnreadablePostError, lambda error: Problem("malformed", "The body breaks off.")),
     (errors.QueueFull, _told("queue-full", RETRY_SECONDS)),

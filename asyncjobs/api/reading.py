@@ -4,9 +4,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from io import BufferedIOBase
 from typing import Any, Final, NoReturn
 
-from django.http import HttpRequest
+from django.http import HttpRequest, UnreadablePostError
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
@@ -45,6 +46,37 @@ def read_as_utf8(request: HttpRequest) -> None:
     request.encoding = "utf-8"
 
 
+class Whole(BufferedIOBase):
+    """The stream of a body. One that ends before its length raises: to parsers of forms, a part of one is one, too."""
+
+    def __init__(self, stream: Any, length: int) -> None:
+        self._stream = stream
+        self._left = length
+        self.is_cut = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        try:
+            part: bytes = self._stream.read(size)
+            self._left -= len(part)
+            if self._left > 0 and size != 0 and (not part or size is None or size < 0):
+                raise UnreadablePostError
+        except OSError:
+            self.is_cut = True
+            raise
+        return part
+
+
+def watch_body(request: Any) -> None:
+    """Has whoever reads the body of the request read all of it, or fail."""
+    request._request._stream = Whole(request._request._stream, _length_of(request))
+
+
+def require_whole(request: Any) -> None:
+    """Refuses a body that broke off when it was read: the check against CSRF lets it pass, and leaves an empty form."""
+    if getattr(request._request._stream, "is_cut", False):
+        raise UnreadablePostError
+
+
 def require_utf8(request: Any) -> None:
     """Refuses a body that says it is something else."""
     if request.content_params.get("charset", "").lower() not in _CHARSETS:
@@ -59,6 +91,8 @@ def body_of(request: Any, stream: Any, *, limit: int) -> bytes:
     body: bytes = stream.read(limit + 1)
     if len(body) > limit:
         raise Problem("too-large", f"A request has at most {limit:,} bytes here.")
+    if len(body) < _length_of(request):
+        raise UnreadablePostError
     return body
 
 

@@ -22,6 +22,7 @@ from asyncjobs.engine import Engine
 from asyncjobs.errors import StoreError
 from asyncjobs.stores.base import JOURNAL_LIMITS, Entry
 
+EVENTS: Final = "text/event-stream"
 LONGEST_S: Final = 600  # then the client comes again, and is asked again who it is
 SILENCE_S: Final = 15  # after which a comment says that the line is open
 LOG_S: Final = 1.0  # between two looks at the log of a job that does not change
@@ -35,7 +36,7 @@ class EventStream(StreamingHttpResponse):
     """Has a seat until it is closed, or is garbage: a client may go before there is anything to close."""
 
     def __init__(self, events: AsyncIterator[str], leave: Callable[[], None]) -> None:
-        super().__init__(events, content_type="text/event-stream")
+        super().__init__(events, content_type=EVENTS)
         self["X-Accel-Buffering"] = "no"
         self._leave = finalize(self, leave)
 

@@ -93,13 +93,14 @@ class Submissions:
         return options
 
     def _unique(self, handler: Handler[..., Any], key: Any, at: str) -> Unique:
-        """By the client's own key, which is no other client's."""
+        """By the client's own key, which is no other client's. It takes no handler out of its own."""
+        if handler.options.unique is not None:
+            raise invalid(at, "Jobs of this handler have a key of their own.")
         try:
             own = sha256(f"{self._owner}\n{unique_key(key)}".encode()).hexdigest()[:32]
         except InvalidJob as error:
             raise invalid(at, error.message) from None
-        given = handler.options.unique or Unique()
-        return Unique(key=lambda *args, **kwargs: f"client:{own}", while_=given.while_, ttl=given.ttl)
+        return Unique(key=lambda *args, **kwargs: f"client:{own}")
 
     def _callback(self, url: Any, at: str) -> str | None:
         try:

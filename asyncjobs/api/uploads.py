@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from asyncjobs.api.acceptance import Acceptance
 from asyncjobs.api.capture import FORM
 from asyncjobs.api.problems import Problem
-from asyncjobs.api.reading import require_length, require_utf8
+from asyncjobs.api.reading import require_length, require_utf8, require_whole, watch_body
 from asyncjobs.api.submissions import Submission
 from asyncjobs.conf import Conf
 from asyncjobs.domain.job import Job
@@ -48,6 +48,7 @@ class Form:
 
     def __init__(self, request: Any, storage: str | None) -> None:
         assert storage is not None, "forms are refused without one"
+        require_whole(request)
         self._fields = {name: list(values) for name, values in request.POST.lists()}
         self._files = [(field, file) for field, files in request.FILES.lists() for file in files]
         self._alias = storage
@@ -164,11 +165,15 @@ def require_definite(request: Any) -> None:
 
 
 def require_form(request: Any, storage: str | None, conf: Conf) -> None:
-    """Refuses a form where none is taken, or one that is too large or not in UTF-8, before a byte of it is read."""
+    """Refuses a form where none is taken, or one that is too large or not in UTF-8, before a byte of it is read.
+
+    And when it is read, one that breaks off.
+    """
     require_utf8(request)
     if storage is None:
         raise Problem("unsupported-media-type", "This endpoint takes no files: send JSON, or a form without files.")
     require_length(request, conf.api.max_body)
+    watch_body(request)
 
 
 def _payload(fields: Mapping[str, list[str]], saved: list[tuple[str, Reference]], *, limit: int) -> str:

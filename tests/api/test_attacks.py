@@ -290,6 +290,24 @@ def test_a_body_that_breaks_off_is_no_defect(engine: Engine, server: Server, met
     assert versions(engine) == {}
 
 
+@pytest.mark.parametrize(
+    ("url", "kind", "body"),
+    [
+        (URL, "application/json", b'{"name":"tests.api.jobs.add","args":[1]}'),
+        ("/mirror/", "text/plain", b"half of"),
+    ],
+)
+@pytest.mark.urls("tests.api.endpoints")
+def test_a_part_of_a_body_is_not_taken_for_all_of_it(
+    engine: Engine, server: Server, url: str, kind: str, body: bytes
+) -> None:
+    """A client that is cut off: servers hand on what came of it."""
+    sent = Sent("POST", url, body=body, headers={"Content-Type": kind, "Content-Length": "5000"}, user=ANN)
+    answer = server.send(sent)
+    assert (answer.status, answer.json()["code"]) == (400, "malformed")
+    assert versions(engine) == {}
+
+
 @pytest.mark.parametrize("host", ["evil.example", "", "a b", "127.0.0.1:x", "[::1", "x" * 300])
 def test_a_host_that_is_none_of_the_site_does_nothing(engine: Engine, settings: Settings, host: str) -> None:
     """Without the middleware that looks at it first."""

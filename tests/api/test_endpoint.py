@@ -487,10 +487,15 @@ def test_a_request_to_an_asgi_server_is_the_same_to_a_worker(engine: Engine, ann
     assert "Cookie" not in seen["headers"]
 
 
-def test_a_browser_is_answered_with_json_too(client: JsonClient) -> None:
-    accepted = client.post("/mirror/?format=api", headers={"Accept": "text/html"})
+@pytest.mark.parametrize(("form", "kind"), [("api", "text/html"), ("xml", "application/xml")])
+def test_a_client_is_answered_with_json_whatever_it_asks_for(
+    client: JsonClient, engine: Engine, form: str, kind: str
+) -> None:
+    accepted = client.post(f"/mirror/?format={form}", headers={"Accept": kind})
     assert (accepted.status_code, accepted.headers["Content-Type"]) == (202, "application/json")
-    refused = client.post("/closed/", headers={"Accept": "text/html"})
+    seen = ran(engine)
+    assert (seen["full_path"], seen["headers"]["Accept"]) == (f"/mirror/?format={form}", kind)
+    refused = client.post("/closed/", headers={"Accept": kind})
     assert_problem(refused, 403, "permission-denied")
     assert json.loads(refused.content)["detail"] == "We are closed."
 

@@ -1,6 +1,7 @@
 """Files that are sent to an endpoint wait for the worker in a storage."""
 
 import json
+from io import BytesIO
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage, storages
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from pytest_django import Settings
 
 from asyncjobs import Engine, JobStatus, Query
@@ -157,9 +159,32 @@ def test_too_many_files_are_refused(client: JsonClient, engine: Engine, settings
     assert stored(engine) == []
 
 
-def test_fields_no_job_can_keep_leave_no_files(client: JsonClient, engine: Engine, storage: InMemoryStorage) -> None:
-    refused = send(client, title="x" * 65_536, doc=file())
+@pytest.mark.parametrize("size", [65_536, 3_000_000])  # more than a job may have, or Django takes
+def test_fields_no_job_can_keep_leave_no_files(
+    client: JsonClient, engine: Engine, storage: InMemoryStorage, size: int
+) -> None:
+    refused = send(client, title="x" * size, doc=file())
     assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
+    assert (stored(engine), files_in(storage)) == ([], [])
+
+
+CUT_OFF = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nhalf of'
+
+
+def test_a_form_that_breaks_off_is_refused(
+    client_of: ClientOf, ann: User, engine: Engine, storage: InMemoryStorage
+) -> None:
+    """Also where the check against CSRF was the first to read it, which makes nothing of it."""
+    by_session = Client(enforce_csrf_checks=True)
+    by_session.force_login(ann)
+    by_session.cookies["csrftoken"] = token = "a" * 32
+    for client in (client_of(ann), by_session):
+        kind, rest = (
+            "multipart/form-data; boundary=x",
+            cast(Any, {"CONTENT_LENGTH": "5000", "wsgi.input": BytesIO(CUT_OFF)}),
+        )
+        refused = client.generic("POST", "/upload/", CUT_OFF, kind, headers={"X-CSRFToken": token}, **rest)
+        assert (refused.status_code, refused.json()["detail"]) == (400, "The body breaks off.")
     assert (stored(engine), files_in(storage)) == ([], [])
 
 

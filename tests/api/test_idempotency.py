@@ -1,11 +1,12 @@
 """`Idempotency-Key`: once is enough."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
-from asyncjobs import Engine, JobStatus, Query
+from asyncjobs import Engine, JobStatus, Query, job
 from asyncjobs.testing import run_jobs
 from tests.api import jobs
 from tests.api.conftest import ClientOf, JsonClient
@@ -15,6 +16,20 @@ URL = "/api/jobs/"
 BATCH = "/api/jobs/batch/"
 BODY = {"name": "tests.api.jobs.add", "kwargs": {"a": 1, "b": 2}}
 ONCE = "tests.api.jobs.once"
+
+meanwhile: list[Callable[[], object]] = []
+
+
+def may_after_others(request: Any) -> bool:
+    """What others do is done while a request is being looked at."""
+    while meanwhile:
+        meanwhile.pop()()
+    return True
+
+
+@job(name="tests.api.disputed", api=True, max_retries=0, can_submit=may_after_others)
+def disputed() -> None:
+    raise ValueError("no")
 
 
 @pytest.fixture
@@ -34,6 +49,7 @@ def assert_replayed(first: Any, second: Any) -> None:
     assert (second.status_code, second.headers["Idempotent-Replayed"]) == (first.status_code, "true")
     assert second.json() == first.json()
     assert second.headers.get("Location") == first.headers.get("Location")
+    assert ("Retry-After" in second.headers) is ("Retry-After" in first.headers)
 
 
 @pytest.mark.parametrize(("url", "body"), [(URL, BODY), (BATCH, {"jobs": [BODY, BODY]})])
@@ -122,3 +138,22 @@ def test_a_job_is_retried_once_for_each_key(client: JsonClient, engine: Engine, 
     assert_replayed(first, post(client, None, url=url))
     assert engine.get(job.id).status == JobStatus.FAILED
     assert post(client, None, url=url, key="again").json()["status"] == "queued"
+
+
+def test_a_retry_that_another_one_with_its_key_has_overtaken_is_not_carried_out(
+    client: JsonClient, engine: Engine, ann: User
+) -> None:
+    """Also when the job has failed again since."""
+    known = jobs.submitted_by(ann, disputed)
+    run_jobs()
+    url = f"{URL}{known.id}/retry/"
+    first: list[Any] = []
+
+    def overtake() -> None:
+        first.append(post(client, None, url=url))
+        run_jobs()
+
+    meanwhile.append(overtake)
+    second = post(client, None, url=url)
+    assert_replayed(first[0], second)
+    assert (engine.get(known.id).status, engine.get(known.id).attempt) == (JobStatus.FAILED, 2)

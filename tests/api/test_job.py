@@ -88,7 +88,10 @@ def test_a_result_is_there_once_the_job_is_done(client: JsonClient, job: Job) ->
     assert (early.status_code, early.json()["code"]) == (409, "not-finished")
     assert int(early.headers["Retry-After"]) >= 1
     run_jobs()
-    assert client.get(url(job, "result/")).json() == 3
+    result = client.get(url(job, "result/"))
+    assert result.json() == 3
+    known = client.get(url(job, "result/"), headers={"If-None-Match": result.headers["ETag"]})
+    assert (known.status_code, known.content, known.headers["ETag"]) == (304, b"", result.headers["ETag"])
 
 
 def test_staff_who_may_not_see_what_jobs_hold_see_no_result(

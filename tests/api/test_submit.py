@@ -135,6 +135,7 @@ UNFIT: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"run_at": 5}, {"#/run_at": "invalid"}),
     ({"unique_key": ""}, {"#/unique_key": "invalid"}),
     ({"unique_key": "x" * 201}, {"#/unique_key": "invalid"}),
+    ({"name": "tests.api.jobs.once", "kwargs": {"same": 1}, "unique_key": "own"}, {"#/unique_key": "invalid"}),
     ({"tags": "red"}, {"#/tags": "invalid"}),
     ({"tags": [1]}, {"#/tags": "invalid"}),
     ({"tags": ["x" * 65]}, {"#/tags": "invalid"}),

@@ -84,7 +84,7 @@ OPERATIONS: Final[Mapping[type, Mapping[str, Operation]]] = {
                 304: answer("The job is as the client has it.", None, VERSION, PREFERENCE),
             },
             (*_ONE_JOB, "malformed"),
-            (parameters.JOB, *parameters.WAIT),
+            (parameters.JOB, *parameters.WAIT, parameters.KNOWN),
         ),
         "DELETE": Operation(
             "asyncjobs_delete", {204: answer("It is gone.")}, (*_ONE_JOB, "running"), (parameters.JOB,)
@@ -96,9 +96,10 @@ OPERATIONS: Final[Mapping[type, Mapping[str, Operation]]] = {
             {
                 200: answer("What the handler returned.", ANYTHING, VERSION, example=examples.RESULT),
                 303: answer("The result is an address.", ANYTHING, RESULT_AT, VERSION),
+                304: answer("The result is as the client has it.", None, VERSION),
             },
             (*_ONE_JOB, "not-finished", "job-canceled", "job-failed"),
-            (parameters.JOB,),
+            (parameters.JOB, parameters.KNOWN),
         ),
     },
     job.Log: {

@@ -56,8 +56,8 @@ WAIT: Final = (
         "How many seconds to wait for the job to change; bounded by the site.",
     ),
     in_header("Prefer", TEXT, "As `wait`, as RFC 7240 has it.", example="wait=20"),
-    in_header("If-None-Match", TEXT, "The ETag that the client has: 304 if the job is still like that."),
 )
+KNOWN: Final = in_header("If-None-Match", TEXT, "The ETag that the client has: 304 if the job is still like that.")
 LAST_EVENT: Final = in_header("Last-Event-ID", TEXT, "The last event that the client knows: go on from there.")
 KEY: Final = in_header(
     "Idempotency-Key",

@@ -70,9 +70,11 @@ def _of(handler: Handler[..., Any]) -> Schema:
     arguments = {name: part for name, part in schema_of(handler).items() if name != "$schema"}
     given = _given(arguments, places_of(handler.function))
     nothing = [] if "required" in arguments or "kwargs" not in given else [{"not": {"anyOf": _one_of(given)}}]
+    refused = set() if handler.options.unique is None else {"unique_key"}
+    options = {name: schema for name, schema in OPTIONS.items() if name not in refused}
     return form(
         inspect.cleandoc(handler.__doc__ or "").partition("\n")[0],
-        {"name": {"type": "string", "const": handler.name}, **given, **OPTIONS},
+        {"name": {"type": "string", "const": handler.name}, **given, **options},
         required=["name"],
         oneOf=_one_of(given) + nothing,
         **_ONE_TIME,

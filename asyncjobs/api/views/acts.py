@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework.response import Response
 
+from asyncjobs import verbs
 from asyncjobs.actions import OPERATION, action_entry, read_action
 from asyncjobs.api.acceptance import accepted
 from asyncjobs.api.access import owner_of, require
@@ -20,7 +21,6 @@ from asyncjobs.errors import InvalidJob, InvalidTransition, UnknownHandler, Wron
 from asyncjobs.registry import lookup
 from asyncjobs.rules import reason
 from asyncjobs.stores.base import JOURNAL_LIMITS, Entry, Receipt
-from asyncjobs.verbs import canceling, retrying
 
 
 class Cancel(JobView):
@@ -34,7 +34,7 @@ class Cancel(JobView):
         link = linker(request)
         note = partial(_note, "cancel", request, reason=why)
         try:
-            job = self.engine.change(job.id, canceling(why), note=note)
+            job = self.engine.change(job.id, verbs.canceling(why), note=note)
         except InvalidTransition:
             raise Problem("already-finished", "The job is finished, and cannot be canceled.") from None
         ring(job)
@@ -69,9 +69,10 @@ class Retry(JobView):
             return _note("retry", self.request, new, **kept)
 
         self._require_submittable(job)
-        _retrying(job, self.engine.store.now())  # of a job that is not retried, nothing is told again
+        retrying = partial(_retrying, known=job)
+        retrying(job, self.engine.store.now())  # of a job that is not retried, nothing is told again
         again(self.engine, job)
-        return accepted(self.engine, self.engine.change(job.id, _retrying, note=note), link)
+        return accepted(self.engine, self.engine.change(job.id, retrying, note=note), link)
 
     def _replayed(self, job: Job, key: Key | None) -> Response | None:
         """The answer to the same request before, which is in the journal of the job."""
@@ -96,10 +97,13 @@ class Retry(JobView):
             raise Problem("permission-denied", f"You may not submit {job.name}.")
 
 
-def _retrying(job: Job, now: int) -> Job:
+def _retrying(job: Job, now: int, *, known: Job) -> Job:
+    """Of the job as it was when its journal was read: what another request with the same key did since is not there."""
+    if job.version != known.version:
+        raise WrongStatus(f"job {job.id} was retried by another", job_id=job.id)
     if job.status == JobStatus.COMPLETED:
         raise WrongStatus(f"job {job.id} is COMPLETED", job_id=job.id)
-    return retrying(job, now)
+    return verbs.retrying(job, now)
 
 
 def _note(action: str, request: Any, job: Job, **more: Any) -> Entry:

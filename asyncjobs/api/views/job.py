@@ -3,7 +3,7 @@
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 from rest_framework.response import Response
 
 from asyncjobs.actions import action_entry
@@ -12,7 +12,7 @@ from asyncjobs.api.base import ApiView
 from asyncjobs.api.bodies import entry_body, job_body, linker, with_result
 from asyncjobs.api.pace import pace_of
 from asyncjobs.api.problems import Problem
-from asyncjobs.api.stream import Stream
+from asyncjobs.api.stream import EVENTS, Stream
 from asyncjobs.api.versions import etag, is_known
 from asyncjobs.api.waiting import Pending, is_asynchronous, wait, wait_of
 from asyncjobs.arguments.showing import shown
@@ -131,7 +131,7 @@ class Result(JobView):
         require(request.user, job, "view_payload")
         result = shown(job.result)
         if not is_address(result):
-            return self.answer(job, result)
+            return self.answer(job, None, status=304) if is_known(request, job) else self.answer(job, result)
         response = self.answer(job, result, status=303)
         response["Location"] = result
         return response
@@ -159,6 +159,8 @@ class Events(JobView):
         job = self.job(job_id)
         if not is_asynchronous(request):
             raise Problem("not-acceptable", "This server streams no events. Poll the job, with ?wait=20 if you like.")
+        if request.method == "HEAD":  # of a stream, a server would throw away all there is to come
+            return HttpResponse(content_type=EVENTS)
         stream = Stream(self.engine, job, linker(request), last_event=request.headers.get("Last-Event-ID", ""))
         return stream.response(owner_of(request.user))
 

@@ -101,6 +101,7 @@ def test_a_user_with_too_many_streams_is_told_to_come_back_and_may_when_one_is_o
         refused = asgi.get(f"{address}events/")
         assert (refused.status_code, refused.json()["code"]) == (503, "too-busy")
         assert int(refused.headers["Retry-After"]) >= 1
+        assert asgi.head(f"{address}events/").headers["Content-Type"].startswith("text/event-stream")  # needs no seat
         with Api(asgi.site, auth=(OTHER, PASSWORD)) as other:
             assert is_let_in(other, other.accepted("live.walk", gate=str(gate), steps=1))
         streams[0].close()
