@@ -144,7 +144,7 @@ def _rendered(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def _kept(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """No cache keeps a page. But a browser cannot ask anew for one that a form was answered with: it goes back to it."""
+    """No cache keeps a page. But one that a form was answered with cannot be asked for again by who goes back to it."""
     if request.method == "POST":
         patch_cache_control(response, private=True, no_cache=True)
     else:
