@@ -56,7 +56,8 @@ def bars(values: Sequence[int], *, title: str) -> SafeString:
 
 def _column(at: int, value: Column, highest: int) -> SafeString:
     good, bad = (_height(part, highest) for part in (value.good, value.bad))
-    stacked = (("aj-back" if value.is_known else "aj-blank", HEIGHT, 0), ("aj-bad", bad, 0), ("aj-good", good, bad))
+    blank = 0 if value.is_known else HEIGHT
+    stacked = (("aj-back", HEIGHT, 0), ("aj-blank", blank, 0), ("aj-bad", bad, 0), ("aj-good", good, bad))
     drawn = "".join(_rect(name, at, height, below) for name, height, below in stacked if height)
     return format_html("<g><title>{}</title>{}</g>", value.label, mark_safe(drawn))
 

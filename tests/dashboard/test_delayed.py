@@ -158,4 +158,4 @@ def test_charts_begin_now_and_say_how_far_they_reach(
         scheduled(engine, due_in=8 * MINUTE_MS)
     html = text(boss)
     assert "the next 2 alone are drawn" in html
-    assert (html.count('class="aj-blank"'), html.count('class="aj-back"')) == (11 + 24, 1)
+    assert html.count('class="aj-blank"') == 11 + 24
