@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +16,7 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, reverse
+from django.utils.cache import add_never_cache_headers, patch_cache_control
 from django.utils.functional import Promise
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
@@ -70,14 +71,13 @@ class Framed(View):
     tab = ""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        request.current_app = self.site.name  # as the admin itself does
         if not (may(request.user, "view_dashboard") and may(request.user, self.permission)):
             raise PermissionDenied
         try:
-            return _rendered(super().dispatch(request, *args, **kwargs))
+            return _kept(request, _rendered(super().dispatch(request, *args, **kwargs)))
         except StoreError as error:
             logger.error("%s", error)  # it may name the server, which is nothing for a page
-            return self._unavailable(request)
+            return _kept(request, self._unavailable(request))
 
     def _unavailable(self, request: HttpRequest) -> HttpResponse:
         """Says that nothing can be read or done now. An open page that polls stays as it is, and says so itself."""
@@ -143,6 +143,15 @@ def _rendered(response: HttpResponseBase) -> HttpResponseBase:
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
+def _kept(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """No cache keeps a page. But one that a form was answered with cannot be asked for again by who goes back to it."""
+    if request.method == "POST":
+        patch_cache_control(response, private=True, no_cache=True)
+    else:
+        add_never_cache_headers(response)
+    return response
+
+
 def back(request: HttpRequest) -> str:
     """The page that the form names, if it is one of this site; else the first one of this admin."""
     wanted = request.POST.get("next", "")
@@ -178,14 +187,24 @@ class DashboardAdmin(_ModelAdmin):
 def framed(site: AdminSite, view: type[Framed]) -> Callable[..., HttpResponseBase]:
     """The view behind the login of this admin site. A poll of someone logged out leads the page there."""
     inner = view.as_view(site=site)
-    behind_login = site.admin_view(inner)
+    behind_login = site.admin_view(inner, cacheable=True)  # as `_kept` says
 
     @wraps(inner)
     def outer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if HtmxDetails(request) and not site.has_permission(request):
-            login = reverse("admin:login", current_app=site.name)
+        request.current_app = site.name  # as the admin itself does
+        if site.has_permission(request):
+            return behind_login(request, *args, **kwargs)
+        if HtmxDetails(request):
             page = HtmxDetails(request).current_url_abs_path or request.path
-            return HttpResponse(status=204, headers={"HX-Redirect": f"{login}?{urlencode({'next': page})}"})
+            return HttpResponse(status=204, headers={"HX-Redirect": _login(site, page)})
+        if request.method == "POST":  # which a login cannot lead back to
+            messages.warning(request, _("You were not logged in any more: nothing was done."))
+            return redirect(_login(site, back(request)))
         return behind_login(request, *args, **kwargs)
 
     return outer
+
+
+def _login(site: AdminSite, page: str) -> str:
+    """The login that leads on to this page."""
+    return f"{reverse('admin:login', current_app=site.name)}?{urlencode({'next': page})}"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from django.utils.translation import gettext as _
 
 from asyncjobs.dashboard.terms import FIELDS, Known, Meaning, Unclear, is_retrying, part_of_name
-from asyncjobs.domain.job import Job
+from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import InvalidJobId
 from asyncjobs.ids import job_id_of
 from asyncjobs.stores.base import Query
@@ -71,6 +71,13 @@ class Search:
         """Whether the store counts the jobs that fit: those of a queue and a status, or of either."""
         fields = [term.field for term in self.terms]
         return all(map(_is_counted, self.terms)) and len(fields) == len(set(fields))
+
+    @property
+    def one_fault(self) -> str | None:
+        """The fault whose dead jobs are all that it finds, and all of which it finds."""
+        fields = sorted("-" * term.is_negated + term.field for term in self.terms)
+        is_all = fields in (["fault"], ["fault", "status"]) and self.query.status == JobStatus.FAILED
+        return self.query.fault if is_all else None
 
     def text_without(self, *dropped: Term) -> str:
         """What was typed, but for these terms."""

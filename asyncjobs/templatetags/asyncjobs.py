@@ -202,8 +202,9 @@ def span(ms: int | None) -> str:
     seconds = max(ms, 0) / 1000
     for size, unit in _UNITS:
         if seconds >= size:
-            return f"{seconds / size:.1f} {unit}" if seconds < 10 * size else f"{seconds // size:.0f} {unit}"
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+            count = f"{seconds / size:.1f}" if seconds < 10 * size else f"{seconds // size:.0f}"
+            return f"{count.removesuffix('.0')} {unit}"
+    return f"{seconds:.1f}".removesuffix(".0") + " s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
 
 
 @register.simple_tag

@@ -141,8 +141,21 @@ def test_what_is_overdue_is_told(engine: Engine, boss: Client) -> None:
     assert "1 job is overdue" in text(boss)
 
 
-def test_charts_of_some_jobs_alone_say_so(engine: Engine, boss: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charts_begin_now_and_say_how_far_they_reach(
+    engine: Engine, boss: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are overdue: they would be all that is drawn."""
     monkeypatch.setattr(delayed, "DRAWN", 2)
     for _ in range(3):
-        scheduled(engine)
-    assert "Drawn from the first 2 alone" in text(boss)
+        scheduled(engine, due_in=-LATE_MS - 1_000)
+    scheduled(engine, due_in=7 * MINUTE_MS)
+    html = text(boss)
+    assert "2 jobs are overdue" in html
+    assert "There may be more" in html
+    assert "1 for the first time" in html
+    assert "not looked at" not in html
+    for _ in range(2):
+        scheduled(engine, due_in=8 * MINUTE_MS)
+    html = text(boss)
+    assert "the next 2 alone are drawn" in html
+    assert html.count('class="aj-blank"') == 11 + 24

@@ -36,8 +36,22 @@ def test_a_page_is_for_reading(engine: Engine, boss: Client, method: str) -> Non
     assert response.status_code == 405
 
 
+def test_whose_session_ends_before_a_form_is_sent_is_told_so_and_comes_back_to_it(db: None, engine: Engine) -> None:
+    client = Client()
+    response = client.post(f"{HOME}queues/mail/resume/", {"next": f"{HOME}queues/"})
+    assert response.headers["Location"] == "/admin/login/?next=%2Fadmin%2Fasyncjobs%2Fdashboard%2Fqueues%2F"
+    assert "You were not logged in any more: nothing was done." in client.get(response.headers["Location"]).text
+
+
 def test_pages_are_not_kept_by_caches(engine: Engine, boss: Client) -> None:
     assert "no-store" in boss.get(HOME).headers["Cache-Control"]
+
+
+def test_a_browser_can_go_back_to_a_page_that_a_form_was_answered_with(engine: Engine, boss: Client) -> None:
+    """It would have to send the form again otherwise, and asks before it does."""
+    response = boss.post(f"{HOME}matching/", {"act": "retry"})
+    assert response.status_code == 200
+    assert response.headers["Cache-Control"] == "private, no-cache"
 
 
 def test_a_site_without_htmx_has_the_pages_all_the_same(engine: Engine, boss: Client) -> None:

@@ -18,6 +18,7 @@ from asyncjobs.dashboard.views import operations as operations_view
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job
 from asyncjobs.errors import StoreUnavailable
+from asyncjobs.ids import new_ids
 from asyncjobs.testing import run_jobs
 from tests.dashboard.conftest import ClientAs, StaffWith
 from tests.dashboard.test_preview import LIST, MATCHING, PREVIEW, carry, order_in, post, told
@@ -171,7 +172,7 @@ def test_the_number_typed_is_the_one_that_was_shown_whatever_has_come_since(
 
 
 def test_where_nobody_counted_the_jobs_that_is_said(
-    boss: Client, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    boss: Client, engine: Engine, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looking, "LOOKED_AT", 400)
     rare = scene.failed(name="rare")
@@ -184,8 +185,22 @@ def test_where_nobody_counted_the_jobs_that_is_said(
     assert "nobody has counted them" in text_of(shown)
     assert carry(boss, order_in(shown), reason="junk", typed="0").status_code == 422
     assert carry(boss, order_in(shown), reason="junk", typed="all").status_code == 302
+    [operation] = operations(engine)
+    page = text_of(boss.get(address(operation)))
+    assert "waits for a worker" in page
+    assert "0 so far" in page
     run_jobs(queues=["asyncjobs"])
+    assert "1 of 1" in text_of(boss.get(address(operation)))
     assert (scene.is_gone(rare), len(scene.found(status=JobStatus.FAILED))) == (True, 500)
+
+
+def test_dead_jobs_of_a_group_are_counted_however_many(
+    boss: Client, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "LOOKED_AT", 400)
+    job = scene.failed()
+    scene.store.add([job.replace(id=job_id) for job_id in new_ids(999)])
+    assert "Retry 1,000 jobs?" in text_of(post(boss, MATCHING, "retry", q=f"fault:{job.fault}", status="failed"))
 
 
 def test_what_cannot_be_undone_is_said_before(boss: Client, scene: Scene) -> None:
@@ -207,11 +222,29 @@ def test_an_operation_is_undone_from_its_page_once(boss: Client, engine: Engine,
     assert response["Location"] == LIST
     assert told(response) == ["3 jobs are what they were."]
     assert statuses(engine) == {JobStatus.FAILED}
-    assert told(boss.post(address(operation, "undo/")))[-1].startswith("3 jobs were left alone")
-    _, undo, _ = operations(engine)
-    assert undo.id != operation.id
+    [undo, _] = operations(engine)
+    page = boss.get(address(operation)).content.decode()
+    assert address(undo) in page
+    assert address(operation, "undo/") not in page
+    assert told(boss.post(address(operation, "undo/")))[-1] == "This is undone already, or just being undone."
     assert "Undo" in text_of(boss.get(address(undo)))
     assert told(boss.post(address(undo, "undo/")))[-1].startswith("Nothing of this can be undone")
+    assert operations(engine) == [undo, operation]
+
+
+def test_an_undo_that_was_stopped_can_be_ordered_anew(
+    boss: Client, engine: Engine, operation: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations_view, "INLINE", 2)
+    boss.post(address(operation, "undo/"))
+    assert "It is being undone" in text_of(boss.get(address(operation)))
+    [undo, _] = operations(engine)
+    engine.cancel(undo.id)
+    assert address(operation, "undo/") in boss.get(address(operation)).content.decode()
+    boss.post(address(operation, "undo/"))
+    run_jobs(queues=["asyncjobs"])
+    assert "It was undone" in text_of(boss.get(address(operation)))
+    assert statuses(engine) == {JobStatus.FAILED}
 
 
 def test_an_operation_that_goes_on_is_stopped_and_not_undone(boss: Client, engine: Engine, scene: Scene) -> None:
@@ -261,7 +294,7 @@ def test_deleted_jobs_are_brought_back_while_they_rest(boss: Client, engine: Eng
     deleted = carried_out(engine, Order.of_search("", {}, deed="delete", frozen=engine.store.now(), by="1"))
     page = text_of(boss.get(address(deleted)))
     assert "Undo" in page
-    assert "They rest there until" in page
+    assert "They go for good" in page
     assert told(boss.post(address(deleted, "undo/"))) == ["2 jobs are what they were."]
     purged = carried_out(engine, Order.of_search("", {"queue": "q"}, deed="purge", frozen=engine.store.now(), by="1"))
     assert "Undo" not in text_of(boss.get(address(purged)))

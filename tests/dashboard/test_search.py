@@ -247,6 +247,12 @@ def test_the_store_counts_the_jobs_of_one_queue_and_one_status() -> None:
     assert not read("queue:b", queue="a").is_counted
 
 
+def test_the_store_counts_the_jobs_of_one_fault() -> None:
+    assert {read(text).one_fault for text in ("fault:1a", "status:failed fault:1a")} == {"1a"}
+    others = ["", "fault:1a fault:2b", "fault:1a status:queued", "-fault:1a", "fault:1a -queue:a", "fault:1a send"]
+    assert {read(text).one_fault for text in others} == {None}
+
+
 @pytest.mark.parametrize("value", ["mail", "with space", "a:b", "-x"])
 def test_a_term_reads_as_it_is_written(value: str) -> None:
     [term] = read(term_text("queue", value)).terms

@@ -15,7 +15,7 @@ from asyncjobs.dashboard.operations.meeting import ASKED, FINAL, GONE, MOVED, OT
 from asyncjobs.dashboard.operations.orders import Order
 from asyncjobs.dashboard.search import Search
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.stores.base import QueueCounts, Store
+from asyncjobs.stores.base import MAX_FAULTS, Query, QueueCounts, Store
 
 INLINE: Final = 50  # jobs that a request does something to by itself
 ASIDE: Final = 100  # jobs of each other status
@@ -123,7 +123,7 @@ def _why(deed: Deed, why: str) -> Promise:
 
 def _of_found(store: Store, deed: Deed, order: Order, search: Search) -> Preview:
     looked, is_all = look(met(store, deed, order, START))
-    counted = _counted(store.counts(), search) if search.is_counted else None
+    counted = _counted(store, search)
     by_status = looked.by_status
     if counted is not None and not is_all:
         by_status = Counter({status: counted[status] for status in deed.statuses if counted[status]})
@@ -143,9 +143,17 @@ def _frozen(count: int, order: Order) -> int:
     return count if order.expected is None else min(count, order.expected)
 
 
-def _counted(counts: Sequence[QueueCounts], search: Search) -> Counter[JobStatus]:
+def _counted(store: Store, search: Search) -> Counter[JobStatus] | None:
+    """By status, the jobs that the search finds, where the store counts them."""
+    if search.one_fault:
+        counts = {fault.fault: fault.count for fault in store.faults(MAX_FAULTS)}
+        return Counter({JobStatus.FAILED: counts[search.one_fault]}) if search.one_fault in counts else None
+    return _in_queues(store.counts(), search.query) if search.is_counted else None
+
+
+def _in_queues(counts: Sequence[QueueCounts], query: Query) -> Counter[JobStatus]:
     """By status, jobs of the search's queue and status."""
-    query, totals = search.query, Counter[JobStatus]()
+    totals = Counter[JobStatus]()
     for queue in counts:
         if query.queue in (None, queue.queue):
             totals.update(queue.by_status)

@@ -60,8 +60,13 @@ class Report:
         return self.tally.total()
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many there are: where nobody counted them, it is in the end."""
+        return self.job.status == JobStatus.COMPLETED or bool(self.order and self.order.expected)
+
+    @property
     def total(self) -> int:
-        """How many there are, about: in the end it is known."""
+        """How many there are, about, or were met so far."""
         is_over = self.job.status == JobStatus.COMPLETED
         return self.seen if is_over else max(self.seen, (self.order and self.order.expected) or 0)
 
@@ -76,9 +81,11 @@ class Report:
 
     @property
     def rate(self) -> int | None:
-        """Jobs a second, while it runs and over its whole run."""
+        """Jobs a second, while it runs and over its whole run. Of a later run it is not known what was done before."""
         began, end = self.job.started_at, self.job.completed_at or self.job.updated_at
-        return None if began is None or end <= began else round(self.seen * _SECOND_MS / (end - began))
+        if began is None or end <= began or self.job.attempt > 1:
+            return None
+        return round(self.seen * _SECOND_MS / (end - began))
 
     def rests_until(self, rest: int) -> int:
         """Until when what it removed is in the trash, at least, where jobs rest so long."""

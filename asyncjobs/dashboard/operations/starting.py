@@ -14,14 +14,14 @@ from asyncjobs.current import get_engine
 from asyncjobs.dashboard.operations.carrying import carry_out
 from asyncjobs.dashboard.operations.orders import Order, read_order, signed
 from asyncjobs.domain import transitions
-from asyncjobs.domain.job import Job, Progress
+from asyncjobs.domain.job import Job, JobStatus, Progress
 from asyncjobs.domain.retry import exponential
 from asyncjobs.engine import Engine
 from asyncjobs.errors import AsyncJobsError
 from asyncjobs.outcome import succeeded
 from asyncjobs.registry import job
 from asyncjobs.rules import MAX_PRIORITY
-from asyncjobs.stores.base import Change
+from asyncjobs.stores.base import Change, Query
 from asyncjobs.submission import new_jobs
 from asyncjobs.worker.context import job_context
 
@@ -44,7 +44,7 @@ def operate(order: str) -> dict[str, int]:
 
     def told(tally: Counter[str]) -> None:
         done = tally.total()
-        context.progress(done, max(done, read.expected or 0) or None, _said(tally))
+        context.progress(done, max(done, read.expected) if read.expected else None, _said(tally))
 
     return dict(carry_out(get_engine(), context.job, read, told))
 
@@ -75,6 +75,12 @@ def carried_out(engine: Engine, order: Order, *, stored: Callable[[Job], None] |
         return begun
 
 
+def undo_of(engine: Engine, operation: Job) -> Job | None:
+    """The operation that took this one back, or is to. One that did not come to its end leaves it to another."""
+    undos = engine.find(Query(name=OPERATION, tag=_undoes(operation.id))).jobs
+    return next((undo for undo in undos if undo.status not in (JobStatus.FAILED, JobStatus.CANCELED)), None)
+
+
 def tally_of(operation: Job) -> Counter[str]:
     """What became of how many jobs, by word, as far as the operation has come."""
     said = operation.progress.message if operation.progress else ""
@@ -83,7 +89,7 @@ def tally_of(operation: Job) -> Counter[str]:
 
 def _operation(engine: Engine, order: Order) -> Job:
     """It is younger than all that its order is about: nobody can order an operation to do something to itself."""
-    handler = operate.using(queue=engine.conf.dashboard.queue)
+    handler = operate.using(queue=engine.conf.dashboard.queue, tags=[_undoes(order.undoes)] if order.undoes else [])
     [made] = new_jobs(
         handler.name,
         handler.binding,
@@ -106,6 +112,11 @@ def _carried(engine: Engine, begun: Job, order: Order) -> Job:
 
 def _said(tally: Counter[str]) -> str:
     return ", ".join(f"{word} {count}" for word, count in sorted(tally.items()) if count)
+
+
+def _undoes(operation_id: str) -> str:
+    """The tag by which the undo of an operation is found."""
+    return f"undoes:{operation_id}"
 
 
 def _own_name() -> str:

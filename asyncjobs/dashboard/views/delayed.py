@@ -17,8 +17,9 @@ from asyncjobs.dashboard.svg import Column, columns
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import InvalidJobId, InvalidQuery
 from asyncjobs.ids import job_id_of
+from asyncjobs.stores.base import Page as Found
 from asyncjobs.stores.base import Query, QueueCounts, Store
-from asyncjobs.stores.cursor import InvalidCursor
+from asyncjobs.stores.cursor import Cursor, InvalidCursor
 
 ROWS: Final = 50
 LOOKS: Final = 20  # pages looked through for retries alone, or for none
@@ -71,8 +72,11 @@ class Delayed(Page):
     def _all(self, store: Store) -> dict[str, Any]:
         wanted, now = Wanted.of(self.request.GET), store.now()
         jobs, following = upcoming(store, wanted)
-        first = store.find(replace(wanted.query, after="", limit=DRAWN))
-        drawn = [job for job in first.jobs if KINDS[wanted.kind](job)]
+        first = self._drawn(store, wanted)
+        late = overdue(first.jobs, now=now)
+        ahead = self._drawn(store, wanted, begin=now) if late else first
+        drawn = list(filter(KINDS[wanted.kind], ahead.jobs))
+        reach = ahead.jobs[-1].score if ahead.next and ahead.jobs else None
         waiting = {counts.queue: scheduled for counts in store.counts() if (scheduled := _scheduled(counts))}
         return {
             "wanted": wanted,
@@ -80,11 +84,17 @@ class Delayed(Page):
             "following": following,
             "queues": sorted({*waiting, wanted.queue} - {""}),
             "total": sum(waiting.values()),
-            "overdue": overdue(drawn, now=now),
-            "charts": [] if not drawn else [_hour(drawn, now), _day(drawn, now)],
-            "reach": first.jobs[-1].due_at if first.next and first.jobs else None,
-            "drawn": len(first.jobs),
+            "overdue": overdue(filter(KINDS[wanted.kind], first.jobs), now=now),
+            "has_more_overdue": bool(late == len(first.jobs) and first.next),
+            "charts": [] if not drawn else [_hour(drawn, now, reach), _day(drawn, now, reach)],
+            "reach": reach,
+            "drawn": len(ahead.jobs),
         }
+
+    def _drawn(self, store: Store, wanted: Wanted, *, begin: int | None = None) -> Found:
+        """The next jobs of the queue to fall due, from this time on."""
+        after = "" if begin is None else Cursor.before(begin).text
+        return store.find(replace(wanted.query, after=after, limit=DRAWN))
 
 
 def upcoming(store: Store, wanted: Wanted) -> tuple[list[Job], str]:
@@ -104,18 +114,19 @@ def _scheduled(counts: QueueCounts) -> int:
     return counts.by_status.get(JobStatus.SCHEDULED, 0)
 
 
-def _hour(jobs: list[Job], now: int) -> tuple[str, SafeString]:
+def _hour(jobs: list[Job], now: int, reach: int | None) -> tuple[str, SafeString]:
     title = gettext("Within an hour, by five minutes")
-    return title, _chart(falling_due(jobs, now=now, each=5 * MINUTE_MS, spans=12), title)
+    return title, _chart(falling_due(jobs, now=now, each=5 * MINUTE_MS, spans=12), reach, title)
 
 
-def _day(jobs: list[Job], now: int) -> tuple[str, SafeString]:
+def _day(jobs: list[Job], now: int, reach: int | None) -> tuple[str, SafeString]:
     title = gettext("Within a day, by the hour")
-    return title, _chart(falling_due(jobs, now=now, each=HOUR_MS, spans=24), title)
+    return title, _chart(falling_due(jobs, now=now, each=HOUR_MS, spans=24), reach, title)
 
 
-def _chart(spans: list[Due], title: str) -> SafeString:
-    return columns([Column(due.first, due.again, _said(due)) for due in spans], title=title)
+def _chart(spans: list[Due], reach: int | None, title: str) -> SafeString:
+    drawn = [Column(due.first, due.again, _said(due), is_known=reach is None or due.until <= reach) for due in spans]
+    return columns(drawn, title=title)
 
 
 def _said(due: Due) -> str:

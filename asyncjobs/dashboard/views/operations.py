@@ -16,6 +16,7 @@ from asyncjobs.dashboard.operations.chunks import Chunks
 from asyncjobs.dashboard.operations.orders import Order
 from asyncjobs.dashboard.operations.preview import INLINE
 from asyncjobs.dashboard.operations.reports import Report
+from asyncjobs.dashboard.operations.starting import undo_of
 from asyncjobs.dashboard.ordering import can_undo, carried
 from asyncjobs.dashboard.people import names_of
 from asyncjobs.engine import Engine
@@ -49,13 +50,15 @@ class OneOperation(Page):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         report = _report(self.engine, self.kwargs["job_id"])
         names = names_of([report.order.by]) if report.order else {}
+        undo = undo_of(self.engine, report.job)
         return super().get_context_data(**kwargs) | {
-            "title": f"{report.label} · {jobs_count(report.total)}",
+            "title": f"{report.label} · {jobs_count(report.total)}" if report.is_counted else report.label,
             "report": report,
             "job": report.job,
             "names": names,
             "rests_until": report.rests_until(self.engine.conf.trash),
-            "can_undo": _may_undo(self.request, report) and _is_undoable(self.engine, report),
+            "can_undo": _may_undo(self.request, report) and not undo and _is_undoable(self.engine, report),
+            "undo": undo,
         }
 
 
@@ -66,6 +69,9 @@ class UndoOperation(Act):
         report = _report(self.engine, kwargs["job_id"])
         if not _may_undo(request, report):
             raise PermissionDenied
+        if undo_of(self.engine, report.job):
+            messages.info(request, _("This is undone already, or just being undone."))
+            return redirect(back(request))
         if not _is_undoable(self.engine, report):
             messages.error(request, _("Nothing of this can be undone, or not yet: it has to be over."))
             return redirect(back(request))

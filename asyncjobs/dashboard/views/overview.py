@@ -47,11 +47,14 @@ class Overview(Page):
         rows = rows_of(
             [queue for queue in counts if queue.by_status], COLUMNS, forecasts(counts, series, now=now), workers
         )
+        silent, deserted = _silent(workers, now), [row.queue for row in rows if row.is_deserted]
         return super().get_context_data(**kwargs) | {
             "shape": mark_of_all(row.queue.queue for row in rows[:QUEUES]),
             "is_empty": not rows,
-            "silent": _silent(workers, now)[:ALERTS],
-            "deserted": [row.queue for row in rows if row.is_deserted][:ALERTS],
+            "silent": silent[:ALERTS],
+            "more_silent": len(silent[ALERTS:]),
+            "deserted": deserted[:ALERTS],
+            "more_deserted": len(deserted[ALERTS:]),
             "tiles": _tiles(counts),
             **_flow(throughput(series, now=now, minutes=MINUTES)),
             "rows": rows[:QUEUES],

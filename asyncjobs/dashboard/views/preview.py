@@ -125,7 +125,7 @@ class Carry(Previewing):
         reason = form.cleaned_data["reason"]
         if said := _missing(request, shown, reason):
             return self.show(shown, said=said)
-        wanted = order.but(reason=reason, expected=shown.total)
+        wanted = order.but(reason=reason, expected=shown.total if shown.is_exact else None)
         return carried(request, self.engine, wanted, is_small=shown.is_inline)
 
     def _order(self, request: HttpRequest) -> Order:

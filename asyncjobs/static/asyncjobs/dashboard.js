@@ -126,6 +126,21 @@
     for (const bar of document.querySelectorAll("[data-aj-bar]")) bar.classList.toggle("aj-has-choice", Boolean(matching) || chosen > 0);
   }
 
+  // Escape closes what was opened to ask or to fill in, and leads back to what opened it.
+  document.addEventListener("keydown", (event) => {
+    const panel = event.key === "Escape" && event.target.closest?.("details[open]:is(.aj-ask, .aj-more)");
+    if (!panel) return;
+    panel.open = false;
+    panel.querySelector("summary").focus();
+  });
+
+  // Where the statuses do not fit side by side, the one that is looked at is in sight.
+  const current = document.querySelector(".aj-statuses [aria-current]");
+  if (current) {
+    const strip = current.closest("ul");
+    strip.scrollLeft += current.getBoundingClientRect().right - strip.getBoundingClientRect().right;
+  }
+
   // Copying, also where the page came by plain http.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("button[data-aj-copy]");

@@ -68,3 +68,5 @@ def test_some_failed_jobs_are_retried_at_once(served: Served, visit: Visit, has_
     page.get_by_role("button", name="Retry").click()
     expect(page.locator(".messagelist")).to_contain_text("3")
     assert {served.engine.get(job.id).status for job in failed} == {JobStatus.SCHEDULED}
+    page.go_back()
+    expect(page.get_by_role("heading", name="Retry 3 jobs?")).to_be_visible()

@@ -135,3 +135,16 @@ def test_whoever_uses_the_keyboard_skips_to_the_content_and_sees_where_they_are(
         expect(stop).to_be_focused()
         assert stop.evaluate(OUTLINE), stop.evaluate("element => element.outerHTML")
         page.keyboard.press("Tab")
+
+
+def test_escape_closes_a_panel_and_leads_back_to_what_opened_it(visit: Visit) -> None:
+    page = visit().go("queues/mail/")
+    opener = page.locator("summary", has_text="Pause")
+    opener.press("Enter")
+    page.get_by_label("Reason").press("Escape")
+    expect(page.get_by_label("Reason")).to_be_hidden()
+    expect(opener).to_be_focused()
+
+
+def test_the_status_that_a_phone_shows_jobs_of_is_in_sight(visit: Visit) -> None:
+    expect(visit(**PHONE).go("jobs/?status=failed").locator(".aj-statuses [aria-current]")).to_be_in_viewport(ratio=1)
