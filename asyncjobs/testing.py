@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
+from math import nextafter
 from typing import Any, Final
 
 from asgiref.sync import async_to_sync
@@ -75,7 +76,7 @@ def run_jobs(*, queues: Sequence[str] | None = None, limit: int = 1_000) -> list
 
 def _run(engine: Engine, job: Job) -> Job:
     run = Run(job, lookup(job.name))
-    runner = Runner(engine.store, engine.conf, now=engine.store.now, new_context=_context)
+    runner = Runner(engine.store, engine.conf, now=engine.store.now, new_context=_context, chance=_latest)
     # What runs sets in contextvars stays there; left to itself, `async_to_sync` hands it on to its caller.
     copy_context().run(async_to_sync(runner.arun) if run.is_async else runner.run, run)
     if run.change is None:
@@ -83,6 +84,11 @@ def _run(engine: Engine, job: Job) -> Job:
     if not run.is_written:
         engine.settle([run.change])
     return run.change.new
+
+
+def _latest() -> float:
+    """Retries come as late as they can: one that chance makes ready at once would be run, too, now and then."""
+    return nextafter(1, 0)
 
 
 def _context(run: Run) -> JobContext:

@@ -125,6 +125,12 @@ def test_a_failure_is_retried_and_then_final(engine: Engine) -> None:
         engine.result(stored.id)
 
 
+def test_a_job_that_failed_is_not_tried_again_by_chance(engine: Engine) -> None:
+    again = fail.using(retry=retry.exponential(1), max_retries=5)
+    again.submit_many(again.call("x") for _ in range(300))
+    assert [job.attempt for job in run_jobs()] == [1] * 300
+
+
 def test_an_exception_may_be_final_at_once(engine: Engine) -> None:
     divide.submit(1, 0)
     assert [job.status for job in run_jobs()] == [JobStatus.FAILED]

@@ -46,11 +46,20 @@ NewContext = Callable[[Run], JobContext]
 class Runner:
     """Runs what it is given, in the calling thread or task, and never raises."""
 
-    def __init__(self, store: Store, conf: Conf, *, now: Callable[[], int], new_context: NewContext) -> None:
+    def __init__(
+        self,
+        store: Store,
+        conf: Conf,
+        *,
+        now: Callable[[], int],
+        new_context: NewContext,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
         self._store = store
         self._conf = conf
         self._now = now
         self._new_context = new_context
+        self._chance = chance
 
     def run(self, run: Run) -> None:
         self._enter(run)
@@ -127,7 +136,7 @@ class Runner:
                 return transitions.snooze(job, now + getattr(error, "delay", 0), now=now), ()
             case "timeout":
                 error = timeout_of(job)
-        new = failed(job, error, job.retry or handler.retry, now=now, chance=random.random())
+        new = failed(job, error, job.retry or handler.retry, now=now, chance=self._chance())
         return new, attempts_of(job, new, now=now)
 
 

@@ -57,7 +57,7 @@ def of_few_handlers(described: Any) -> Any:
     submission["oneOf"] = [{"$ref": ref} for ref in mapping.values()]
     submission["discriminator"]["mapping"] = mapping
     body = described["paths"]["/api/jobs/"]["post"]["requestBody"]["content"]["application/json"]
-    body["examples"] = {name: body["examples"][name] for name in mapping}
+    body["examples"] = {name: shown for name, shown in body["examples"].items() if name in mapping}
     body = described["paths"]["/api/jobs/batch/"]["post"]["requestBody"]["content"]["application/json"]
     body["examples"] = {}
     return described
