@@ -130,7 +130,8 @@ def test_the_serializer_sees_the_files(client: JsonClient, engine: Engine, stora
         ("../../etc/passwd", "0-passwd"),
         ("a/b.txt", "0-b.txt"),
         ("$$$", "0-file"),
-        ("é" * 200 + ".txt", "0-" + "é" * 96 + ".txt"),
+        ("é" * 200 + ".txt", "0-" + "é" * 98 + ".txt"),
+        ("漢" * 90 + ".txt", "0-" + "漢" * 65 + ".txt"),  # of three bytes each
     ],
 )
 def test_no_name_leads_anywhere_else(
