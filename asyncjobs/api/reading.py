@@ -67,8 +67,11 @@ class Whole(BufferedIOBase):
 
 
 def watch_body(request: Any) -> None:
-    """Has whoever reads the body of the request read all of it, or fail."""
-    request._request._stream = Whole(request._request._stream, _length_of(request))
+    """Has whoever reads the body of the request read all of it, or fail; middleware may have read it already."""
+    length, kept = _length_of(request), getattr(request._request, "_body", None)
+    if kept is not None and len(kept) < length:
+        raise UnreadablePostError
+    request._request._stream = Whole(request._request._stream, length)
 
 
 def require_whole(request: Any) -> None:

@@ -28,7 +28,7 @@ from asyncjobs.errors import StoreError
 
 MEDIA_TYPE: Final = "multipart/form-data"
 DIRECTORY: Final = "asyncjobs"
-_LONGEST_NAME: Final = 100
+_LONGEST_NAME: Final = 200  # bytes: file systems take 255, and there are more of them than characters
 
 _to_json: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -194,7 +194,7 @@ def _require_own_name(name: str, job_id: str) -> None:
 
 def _safe(name: str | None) -> str:
     try:
-        return get_valid_filename(name or "")[-_LONGEST_NAME:]
+        return get_valid_filename(name or "").encode()[-_LONGEST_NAME:].decode(errors="ignore")
     except SuspiciousFileOperation:
         return "file"
 

@@ -17,7 +17,7 @@ def shown(text: str | None) -> Any:
     try:
         value = json.loads(text)
         return _value(value) if TYPE in text or "\\" in text else value
-    except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError, AttributeError):
         return text
 
 

@@ -130,7 +130,8 @@ def test_the_serializer_sees_the_files(client: JsonClient, engine: Engine, stora
         ("../../etc/passwd", "0-passwd"),
         ("a/b.txt", "0-b.txt"),
         ("$$$", "0-file"),
-        ("é" * 200 + ".txt", "0-" + "é" * 96 + ".txt"),
+        ("é" * 200 + ".txt", "0-" + "é" * 98 + ".txt"),
+        ("漢" * 90 + ".txt", "0-" + "漢" * 65 + ".txt"),  # of three bytes each
     ],
 )
 def test_no_name_leads_anywhere_else(
@@ -171,10 +172,22 @@ def test_fields_no_job_can_keep_leave_no_files(
 CUT_OFF = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\nhalf of'
 
 
+def reading_bodies(get_response: Any) -> Any:
+    """Middleware that is the first to read them, as one that logs them is."""
+
+    def middleware(request: Any) -> Any:
+        request.body  # noqa: B018 - looking is what reads
+        return get_response(request)
+
+    return middleware
+
+
+@pytest.mark.parametrize("middleware", [[], [f"{__name__}.reading_bodies"]])
 def test_a_form_that_breaks_off_is_refused(
-    client_of: ClientOf, ann: User, engine: Engine, storage: InMemoryStorage
+    client_of: ClientOf, ann: User, engine: Engine, storage: InMemoryStorage, settings: Settings, middleware: list[str]
 ) -> None:
     """Also where the check against CSRF was the first to read it, which makes nothing of it."""
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, *middleware]
     by_session = Client(enforce_csrf_checks=True)
     by_session.force_login(ann)
     by_session.cookies["csrftoken"] = token = "a" * 32

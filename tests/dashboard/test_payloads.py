@@ -103,9 +103,10 @@ def test_a_request_is_shown_without_its_secrets() -> None:
     assert not {"t0", "hush", "b0", "p0"} & set(_words(f"{lines} {arguments_text(asked)}"))
 
 
-@pytest.mark.parametrize(
-    "payload", ["", "no JSON", "[" * 5_000, "[" * 900 + "]" * 900, "9" * 5_000, '"\\ud800"', "NaN", '{"$type": "x"}']
-)
+ODD = ["", "no JSON", "[" * 5_000, "[" * 900 + "]" * 900, "9" * 5_000, '"\\ud800"', "NaN", '{"$type": "x"}']
+
+
+@pytest.mark.parametrize("payload", [*ODD, '{"$type": "dict", "value": 5}'])  # bodies of requests may be anything
 def test_odd_payloads_are_text(payload: str) -> None:
     odd = Job(id="1", name="gone", payload=payload, result=payload)
     (arguments_text(odd) + result_text(odd)).encode()
