@@ -47,11 +47,16 @@ def test_nobody_is_shut_out_of_a_page_in_either_theme(served: Served, visit: Vis
 
 
 def wide(page: Page) -> list[str]:
-    """What makes the page wider than its window. A phone's window grows with what is in it, the root does not."""
+    """What makes the page wider than its window, and tables that do not fit it.
+
+    A phone's window grows with what is in it, the root does not.
+    """
     script = """all => {
         const { clientWidth, scrollWidth } = document.documentElement;
-        return scrollWidth <= clientWidth ? [] : all
-            .filter(one => one.getBoundingClientRect().right > clientWidth && one.getClientRects().length)
+        return all
+            .filter(one => one.getClientRects().length && (one.matches(".aj-scroll")
+                ? one.scrollWidth > one.clientWidth
+                : scrollWidth > clientWidth && one.getBoundingClientRect().right > clientWidth))
             .map(one => one.outerHTML.slice(0, 200));
     }"""
     found: list[str] = page.locator("body *").evaluate_all(script)
