@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidQuery
+from asyncjobs.errors import AsyncJobsError, DeserializationError, InvalidJob, InvalidQuery
 
 MAX_PAGE: Final = 1_000  # jobs on one page
 MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
@@ -370,7 +370,19 @@ class Store(ABC):
 
     @abstractmethod
     def get(self, ids: Sequence[str]) -> list[Job | None]:
-        """These jobs as stored, in the order asked, None where there is none."""
+        """These jobs as stored, in the order asked, None where there is none.
+
+        One that cannot be read, perhaps a later release's, is a `DeserializationError`.
+        """
+
+    def get_readable(self, ids: Sequence[str]) -> list[Job | None]:
+        """The same, and None for one that cannot be read: it must not hold up the others."""
+        try:
+            return self.get(ids)
+        except DeserializationError:
+            if len(ids) == 1:
+                return [None]
+            return [job for job_id in ids for job in self.get_readable([job_id])]
 
     @abstractmethod
     def receipt(self, key: str) -> Receipt | None:
