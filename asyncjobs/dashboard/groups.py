@@ -35,9 +35,9 @@ class Group(NamedTuple):
 
 
 def groups_of(store: Store, faults: Iterable[Fault]) -> list[Group]:
-    """In their order, but for those whose newest job is gone by now."""
+    """In their order, but for those whose newest job is gone by now, or cannot be read."""
     known = list(faults)
-    newest = store.get([fault.newest for fault in known])
+    newest = store.get_readable([fault.newest for fault in known])
     return [Group(fault, job) for fault, job in zip(known, newest, strict=True) if job is not None]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, NamedTuple
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.errors import AsyncJobsError, InvalidJob, InvalidQuery
+from asyncjobs.errors import AsyncJobsError, DeserializationError, InvalidQuery
 
 MAX_PAGE: Final = 1_000  # jobs on one page
 MAX_BATCH: Final = 1_000  # jobs in one `add`, which is all or none
@@ -23,15 +23,10 @@ DAY_MS: Final = 24 * 60 * 60_000
 MAX_FAULTS: Final = 500  # faults in one answer
 FAULT_DAYS: Final = 7  # for how many days it is said how many jobs failed
 GONE_MS: Final = 7 * DAY_MS  # how long it is known of a job with an owner that it was removed
-
-
-_LARGEST_TIME: Final = 2**53
+LARGEST_TIME: Final = 2**53
 _UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
-_DIGEST: Final = re.compile(r"[0-9a-f]{1,64}")
 
 Twins = Literal["return", "refuse"]
-
-
 EntryKind = Literal["log", "attempt", "action", "chunk"]
 JOURNAL_LIMITS: Final[Mapping[EntryKind, int]] = {"log": 500, "attempt": 50, "action": 50, "chunk": 10_000}
 """How many entries of a kind are kept with a job; the oldest go first."""
@@ -127,7 +122,7 @@ class Query:
             raise InvalidQuery(f"a page has 1 to {MAX_PAGE} jobs, not {self.limit!r:.40}")
         if any(_UNFIT.search(text) for text in self._texts if text):
             raise InvalidQuery("a filter contains a NUL character or a lone surrogate")
-        if any(abs(time) > _LARGEST_TIME for time in (self.created_from, self.created_to) if time):
+        if any(abs(time) > LARGEST_TIME for time in (self.created_from, self.created_to) if time):
             raise InvalidQuery("a filter names a time that no job can have")
 
     @property
@@ -370,7 +365,19 @@ class Store(ABC):
 
     @abstractmethod
     def get(self, ids: Sequence[str]) -> list[Job | None]:
-        """These jobs as stored, in the order asked, None where there is none."""
+        """These jobs as stored, in the order asked, None where there is none.
+
+        One that cannot be read, perhaps a later release's, is a `DeserializationError`.
+        """
+
+    def get_readable(self, ids: Sequence[str]) -> list[Job | None]:
+        """The same, and None for one that cannot be read: it must not hold up the others."""
+        try:
+            return self.get(ids)
+        except DeserializationError:
+            if len(ids) == 1:
+                return [None]
+            return [job for job_id in ids for job in self.get_readable([job_id])]
 
     @abstractmethod
     def receipt(self, key: str) -> Receipt | None:
@@ -477,54 +484,10 @@ class Store(ABC):
         """
 
 
-def require_short_entries(changes: Sequence[Change]) -> None:
-    """Raises `InvalidJob` when a change has an entry that is too large."""
-    for change in changes:
-        for entry in change.entries:
-            _require_short(entry, change.new.id)
-
-
-def require_short_note(note: Entry | None) -> None:
-    """Raises `InvalidJob` when the note is an entry that is too large."""
-    if note is not None:
-        _require_short(note, None)
-
-
-def _require_short(entry: Entry, job_id: str | None) -> None:
-    size = len(entry.text.encode(errors="surrogatepass"))
-    if size > MAX_ENTRY:
-        raise InvalidJob(f"an entry has at most {MAX_ENTRY} bytes, not {size}", job_id=job_id)
-
-
-def require_size(limit: int) -> None:
-    """Raises `InvalidQuery` when no page has so many entries."""
-    if not 1 <= limit <= MAX_PAGE:
-        raise InvalidQuery(f"a page has 1 to {MAX_PAGE} entries, not {limit!r:.40}")
-
-
-def require_page(*, after: int, limit: int) -> None:
-    """Raises `InvalidQuery` when no page of a journal can be asked for so."""
-    require_size(limit)
-    if not 0 <= after <= _LARGEST_TIME:
-        raise InvalidQuery(f"no entry has the number {after!r:.40}")
-
-
-def require_faults(limit: int) -> None:
-    """Raises `InvalidQuery` when so many faults cannot be asked for."""
-    if not 1 <= limit <= MAX_FAULTS:
-        raise InvalidQuery(f"an answer has 1 to {MAX_FAULTS} faults, not {limit!r:.40}")
-
-
 def fault_days(now: int, days: int = FAULT_DAYS) -> list[int]:
     """The first milliseconds of the last days (UTC), today's last."""
     today = now - now % DAY_MS
     return [today - ago * DAY_MS for ago in reversed(range(days))]
-
-
-def require_receipt(receipt: Receipt | None) -> None:
-    """Raises `InvalidJob` when the receipt has a key or a fingerprint that is none."""
-    if receipt is not None and not (_DIGEST.fullmatch(receipt.key) and _DIGEST.fullmatch(receipt.fingerprint)):
-        raise InvalidJob("the key and the fingerprint of a receipt are digests of up to 64 hexadecimal digits")
 
 
 def answered_again(

@@ -38,6 +38,9 @@ from asyncjobs.stores.base import (
     WorkerRecord,
     answered_again,
     fault_days,
+)
+from asyncjobs.stores.cursor import Cursor
+from asyncjobs.stores.guards import (
     require_faults,
     require_page,
     require_receipt,
@@ -45,7 +48,6 @@ from asyncjobs.stores.base import (
     require_short_note,
     require_size,
 )
-from asyncjobs.stores.cursor import Cursor
 from asyncjobs.stores.waking import readable
 
 MINUTE_MS = 60_000

@@ -293,6 +293,7 @@ def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str, c
     with connections[alias].cursor() as cursor:
         cursor.execute(f"UPDATE asyncjobs_job SET {column} = %s WHERE id = %s", [text, broken.id])
     assert ids(scene.found()) == [other.id]
+    assert scene.store.get_readable(ids([broken, other])) == [None, other]
     assert scene.store.check() == []
     claimed = scene.claim(limit=2)
     assert ids(claimed) == [other.id]

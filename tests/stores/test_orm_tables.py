@@ -24,7 +24,7 @@ from asyncjobs.models import (
     WorkerRecord,
 )
 from asyncjobs.stores.base import DAY_MS, FAULT_DAYS, GONE_MS, Change, Entry, Receipt, Store
-from asyncjobs.stores.orm import folding
+from asyncjobs.stores.orm import folding, fsck
 from asyncjobs.stores.orm.store import OrmStore
 from tests.backends import OrmBackend
 from tests.scene import LEASE, Scene, ids
@@ -157,7 +157,10 @@ DAMAGE: list[tuple[str, Callable[[str], object]]] = [
 
 @every_database
 @pytest.mark.parametrize(("code", "damage"), DAMAGE)
-def test_damage_is_found_and_healed(scene: Scene, alias: str, code: str, damage: Callable[[str], object]) -> None:
+def test_damage_is_found_and_healed(
+    scene: Scene, alias: str, code: str, damage: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fsck, "STEP", 1)
     jobs = [scene.started(), scene.completed(unique_key="k"), scene.failed(), scene.add(tags=("red",))]
     scene.store.swap([Change(jobs[0], jobs[0], (Entry("log", 1, "kept"),))])
 

@@ -213,6 +213,7 @@ def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: C
     assert {job.id for job in lapsed} == ids
     with pytest.raises(DeserializationError, match=broken.id):
         store.get([broken.id])
+    assert [job is not None for job in store.get_readable([job.id for job in jobs])] == [False, True, True]
     assert [(found.code, found.job_id, found.fixed) for found in store.check(fix=True)] == [
         ("UNREADABLE", broken.id, False)
     ]

@@ -7,6 +7,7 @@ one moment: what it finds is damage, whatever goes on beside. Only tags take two
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.faults import fault_of
@@ -17,7 +18,7 @@ from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import score_of, tags_of, written
 
 FOUND_LIMIT: Final = 1_000  # findings of one sort in one check
-STEP: Final = 1_000  # jobs whose tags are looked at together
+STEP: Final = 1_000  # jobs, or rows of tags, that are looked at together
 
 _STATUSES: Final = ", ".join(str(int(status)) for status in JobStatus)
 _SCORE: Final = score_of({name: name for name in FIELDS})
@@ -50,7 +51,11 @@ _UNKNOWN_ERROR: Final = JobError(code="JOB_STORE_ERROR", message="the stored sta
 
 def check(database: Database, *, now: int, fix: bool) -> list[Finding]:
     findings = [finding for ailment in _ailments(now) for finding in _suffering(database, ailment, fix=fix)]
-    findings += [*_tags_astray(database, fix=fix), *_journals_astray(database, fix=fix), *_untagged(database, fix=fix)]
+    findings += [
+        *islice(_tags_astray(database, fix=fix), FOUND_LIMIT),
+        *_journals_astray(database, fix=fix),
+        *_untagged(database, fix=fix),
+    ]
     findings += _stored_and_resting(database, fix=fix)
     return findings + _miscounted(database, fix=fix) + _miscounted_faults(database, now=now, fix=fix)
 
@@ -86,24 +91,33 @@ def _suffering(database: Database, ailment: Ailment, *, fix: bool) -> Iterator[F
         yield Finding(code=ailment.code, message=f"job {job_id} {ailment.message}", job_id=job_id, fixed=fixed)
 
 
-_TAGS: Final = f"""
+_TAGS: Final = """
     SELECT tag.tag, tag.created_at, tag.seq, job.id, job.tags FROM asyncjobs_tag AS tag
     LEFT JOIN asyncjobs_job AS job ON job.seq = tag.seq AND job.created_at = tag.created_at
-    WHERE tag.tag > %s OR (tag.tag = %s AND tag.created_at >= %s AND (tag.created_at > %s OR tag.seq > %s))
-    ORDER BY tag.tag, tag.created_at, tag.seq LIMIT {STEP}
+    WHERE {beyond}
+    ORDER BY tag.tag, tag.created_at, tag.seq LIMIT %s
 """
 
 
 def _tags_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
     """Rows of tags without a job, or of one without the tag: what tags a job has, and since when, never changes."""
-    tag, created_at, seq = "", 0, 0
-    while rows := _rows(database, _TAGS, [tag, tag, created_at, created_at, seq]):
+    beyond, last = "1 = 1", list[Any]()
+    while rows := _rows(database, _TAGS.format(beyond=beyond), [*last, STEP]):
+        beyond, last = _beyond(database, *rows[-1][:3])
         for tag, created_at, seq, job_id, tags in rows:
             if tag not in tags_of(tags):
                 gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
                 fixed = fix and _changed(database, gone, [tag, created_at, seq])
                 message = f"tag {tag!r} is kept for job number {seq}, which is gone or does not have it"
                 yield Finding(code="ASTRAY", message=message, job_id=job_id, fixed=fixed)
+
+
+def _beyond(database: Database, tag: str, created_at: int, seq: int) -> tuple[str, list[Any]]:
+    """The SQL for the rows of tags after this one: a range of the primary key, for each database as it finds one."""
+    if database.is_mysql:
+        within = "tag.tag = %s AND tag.created_at >= %s AND (tag.created_at > %s OR tag.seq > %s)"
+        return f"tag.tag > %s OR ({within})", [tag, tag, created_at, created_at, seq]
+    return "(tag.tag, tag.created_at, tag.seq) > (%s, %s, %s)", [tag, created_at, seq]
 
 
 def _journals_astray(database: Database, *, fix: bool) -> Iterator[Finding]:

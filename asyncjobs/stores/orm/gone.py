@@ -6,8 +6,6 @@ from typing import Final
 from asyncjobs.stores.base import GONE_MS, Gone
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 
-FORGET_LIMIT: Final = 1_000  # jobs one `prune` forgets, at most
-
 _LEAVE: Final = {
     "postgresql": "INSERT INTO asyncjobs_gone (id, owner, at) VALUES {rows} ON CONFLICT DO NOTHING",
     "sqlite": "INSERT OR IGNORE INTO asyncjobs_gone (id, owner, at) VALUES {rows}",
@@ -36,12 +34,3 @@ def leave(cursor: Cursor, database: Database, owned: Sequence[tuple[str, str]], 
 def take_back(cursor: Cursor, ids: Sequence[str]) -> None:
     """These jobs are there again."""
     cursor.execute(f"DELETE FROM asyncjobs_gone WHERE id IN ({marks(ids)})", list(ids))
-
-
-def forget(cursor: Cursor, database: Database, *, now: int) -> None:
-    """Forgets jobs that are long gone, the oldest first."""
-    sql = f"SELECT id FROM asyncjobs_gone WHERE at <= %s ORDER BY at LIMIT %s {database.unlocked_only}"
-    cursor.execute(sql, [now - GONE_MS, FORGET_LIMIT])
-    ids = [row[0] for row in cursor.fetchall()]
-    if ids:
-        cursor.execute(f"DELETE FROM asyncjobs_gone WHERE id IN ({marks(ids)})", ids)

@@ -1,15 +1,12 @@
 """Leases: extended by heartbeats, and lapsed without them. Also what a worker holds, and who lives."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from asyncjobs.domain.job import Job
 from asyncjobs.stores.base import DAY_MS, Beat, WorkerRecord
 from asyncjobs.stores.orm.clock import DatabaseClock
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import JOB_COLUMNS, readable
-
-FORGET_LIMIT: Final = 1_000  # workers one `prune` forgets, at most
 
 _LAPSED = f"""
     SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE status = 300 AND position <= %s
@@ -87,12 +84,3 @@ def order(database: Database, worker: str, order: str, *, now: int) -> bool:
         return bool(cursor.rowcount)
 
     return database.atomically(work)
-
-
-def forget(cursor: Cursor, database: Database, *, now: int) -> None:
-    """Forgets workers that were not heard from in the last day: every process that ever claimed has a row."""
-    sql = f"SELECT worker FROM asyncjobs_worker WHERE beat_at <= %s LIMIT %s {database.unlocked_only}"
-    cursor.execute(sql, [now - DAY_MS, FORGET_LIMIT])
-    silent = [row[0] for row in cursor.fetchall()]
-    if silent:
-        cursor.execute(f"DELETE FROM asyncjobs_worker WHERE worker IN ({marks(silent)})", silent)

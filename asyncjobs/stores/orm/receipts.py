@@ -7,10 +7,9 @@ from typing import Final
 from asyncjobs.domain.job import Job
 from asyncjobs.errors import StoreError
 from asyncjobs.stores.base import Receipt, Repeated
-from asyncjobs.stores.orm.database import Cursor, Database, marks
+from asyncjobs.stores.orm.database import Cursor, Database
 from asyncjobs.stores.orm.rows import json_text
 
-FORGET_LIMIT: Final = 1_000  # receipts one `prune` removes, at most
 TRIES: Final = 5  # the one that is kept may go between our insert and our look
 
 _COLUMNS: Final = "id, fingerprint, text, until, twins"
@@ -65,12 +64,3 @@ def note_twins(cursor: Cursor, receipt: Receipt, jobs: Sequence[Job], stored: Se
     if found:
         twins = json_text([*receipt.twins, *found])
         cursor.execute("UPDATE asyncjobs_receipt SET twins = %s WHERE id = %s", [twins, receipt.key])
-
-
-def forget(cursor: Cursor, database: Database, *, now: int) -> None:
-    """Removes receipts that ran out, those first that did so first."""
-    sql = f"SELECT id FROM asyncjobs_receipt WHERE until <= %s ORDER BY until LIMIT %s {database.unlocked_only}"
-    cursor.execute(sql, [now, FORGET_LIMIT])
-    keys = [row[0] for row in cursor.fetchall()]
-    if keys:
-        cursor.execute(f"DELETE FROM asyncjobs_receipt WHERE id IN ({marks(keys)})", keys)

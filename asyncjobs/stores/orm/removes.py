@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from asyncjobs.domain.job import TERMINAL, Job, JobStatus
-from asyncjobs.stores.orm import faults, gone, journal, leases, receipts, tally, trash
+from asyncjobs.stores.base import DAY_MS, GONE_MS
+from asyncjobs.stores.orm import faults, gone, journal, tally, trash
 from asyncjobs.stores.orm.database import Cursor, Database, marks
 from asyncjobs.stores.orm.rows import tags_of
+
+FORGET_LIMIT: Final = 1_000  # rows of a table that one `prune` forgets, at most
 
 _COLUMNS = "seq, id, version, queue, status, created_at, tags, owner, fault, position"
 
@@ -58,8 +61,8 @@ def prune(database: Database, before: Mapping[JobStatus, int], *, limit: int, no
         prune_status = partial(_prune, database=database, past=(status, before[status]), limit=left, now=now)
         removed += database.atomically(prune_status)
     removed += database.atomically(partial(trash.empty, database=database, limit=limit - removed, now=now))
-    for forget in (receipts.forget, gone.forget, leases.forget):
-        database.atomically(partial(forget, database=database, now=now))
+    for passing in _PASSING:
+        database.atomically(partial(_forget, database=database, passing=passing, now=now))
     return removed
 
 
@@ -72,3 +75,29 @@ def _prune(cursor: Cursor, *, database: Database, past: tuple[int, int], limit: 
     rows = cursor.fetchall()
     _remove(cursor, database, rows, now)
     return len(rows)
+
+
+class Passing(NamedTuple):
+    """A table whose rows mean nothing any more so long after the time in them."""
+
+    table: str
+    key: str
+    time: str
+    age: int
+
+
+_PASSING: Final = (
+    Passing("asyncjobs_receipt", "id", "until", 0),
+    Passing("asyncjobs_gone", "id", "at", GONE_MS),
+    Passing("asyncjobs_worker", "worker", "beat_at", DAY_MS),
+)
+
+
+def _forget(cursor: Cursor, *, database: Database, passing: Passing, now: int) -> None:
+    """Removes the rows of a table that mean nothing any more, the oldest first."""
+    table, key, time, age = passing
+    sql = f"SELECT {key} FROM {table} WHERE {time} <= %s ORDER BY {time} LIMIT %s {database.unlocked_only}"
+    cursor.execute(sql, [now - age, FORGET_LIMIT])
+    keys = [row[0] for row in cursor.fetchall()]
+    if keys:
+        cursor.execute(f"DELETE FROM {table} WHERE {key} IN ({marks(keys)})", keys)

@@ -26,6 +26,8 @@ from asyncjobs.stores.base import (
     Twins,
     WorkerRecord,
     answered_again,
+)
+from asyncjobs.stores.guards import (
     require_faults,
     require_page,
     require_receipt,

@@ -43,6 +43,8 @@ from asyncjobs.stores.base import (
     WorkerRecord,
     answered_again,
     fault_days,
+)
+from asyncjobs.stores.guards import (
     require_faults,
     require_page,
     require_receipt,
