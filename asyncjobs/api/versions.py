@@ -7,8 +7,9 @@ from asyncjobs.domain.job import Job
 
 
 def version_tag(job: Job) -> str:
-    """Another one whenever the job says something else of itself: progress alone is no new version of the job."""
-    return f"{job.version}-{crc32(f'{job.progress}{job.cancel_requested}'.encode()):08x}"
+    """Another one whenever the job says something else of itself. Progress is no more than what follows the hyphen."""
+    asked = "" if job.cancel_requested is None else "c"  # which is no new version of the job
+    return f"{job.version}{asked}-{crc32(f'{job.progress}'.encode()):08x}"
 
 
 def etag(job: Job) -> str:

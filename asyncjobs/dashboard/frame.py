@@ -16,7 +16,7 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import SimpleTemplateResponse
 from django.urls import URLPattern, reverse
-from django.utils.cache import add_never_cache_headers, patch_cache_control
+from django.utils.cache import add_never_cache_headers
 from django.utils.functional import Promise
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
@@ -74,10 +74,10 @@ class Framed(View):
         if not (may(request.user, "view_dashboard") and may(request.user, self.permission)):
             raise PermissionDenied
         try:
-            return _kept(request, _rendered(super().dispatch(request, *args, **kwargs)))
+            return _kept(_rendered(super().dispatch(request, *args, **kwargs)))
         except StoreError as error:
             logger.error("%s", error)  # it may name the server, which is nothing for a page
-            return _kept(request, self._unavailable(request))
+            return _kept(self._unavailable(request))
 
     def _unavailable(self, request: HttpRequest) -> HttpResponse:
         """Says that nothing can be read or done now. An open page that polls stays as it is, and says so itself."""
@@ -143,11 +143,9 @@ def _rendered(response: HttpResponseBase) -> HttpResponseBase:
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
-def _kept(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """No cache keeps a page. But one that a form was answered with cannot be asked for again by who goes back to it."""
-    if request.method == "POST":
-        patch_cache_control(response, private=True, no_cache=True)
-    else:
+def _kept(response: HttpResponseBase) -> HttpResponseBase:
+    """No cache keeps a page, unless its view says how."""
+    if not response.has_header("Cache-Control"):
         add_never_cache_headers(response)
     return response
 
@@ -187,7 +185,7 @@ class DashboardAdmin(_ModelAdmin):
 def framed(site: AdminSite, view: type[Framed]) -> Callable[..., HttpResponseBase]:
     """The view behind the login of this admin site. A poll of someone logged out leads the page there."""
     inner = view.as_view(site=site)
-    behind_login = site.admin_view(inner, cacheable=True)  # as `_kept` says
+    behind_login = site.admin_view(inner, cacheable=True)  # `_kept` sees to that
 
     @wraps(inner)
     def outer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

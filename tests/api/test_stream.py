@@ -1,7 +1,10 @@
-"""The seats of those who follow jobs: taken before they are let in, and left however they go."""
+"""The seats of those who follow jobs, left however they go; and what they are told."""
 
+import asyncio
 import gc
+import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.http.response import HttpResponseBase
@@ -63,3 +66,23 @@ def test_the_seat_of_a_stream_that_nobody_closed_is_free_again(follow: Follow) -
     follow("ann")
     gc.collect()
     assert is_let_in(follow, "ann")
+
+
+def test_that_a_running_job_is_to_end_is_told_as_a_status() -> None:
+    """Which is no other version of it: neither is progress, of which there is none here."""
+    engine = Engine(MemoryStore(), Conf())
+    job = Scene(engine.store, engine.store.now).started()
+
+    async def told() -> bytes:
+        response: Any = Stream(engine, job, lambda job_id, part: job_id + part).response("ann")
+        events = aiter(response)
+        for _ in ("retry", "status"):
+            await anext(events)
+        engine.cancel(job.id)
+        last: bytes = await anext(events)
+        return last
+
+    with serving():
+        event = asyncio.run(told()).decode()
+    assert "event: status\n" in event
+    assert json.loads(event.partition("data: ")[2])["cancel_requested"] is True

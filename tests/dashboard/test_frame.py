@@ -47,8 +47,8 @@ def test_pages_are_not_kept_by_caches(engine: Engine, boss: Client) -> None:
     assert "no-store" in boss.get(HOME).headers["Cache-Control"]
 
 
-def test_a_browser_can_go_back_to_a_page_that_a_form_was_answered_with(engine: Engine, boss: Client) -> None:
-    """It would have to send the form again otherwise, and asks before it does."""
+def test_a_browser_can_go_back_to_a_preview(engine: Engine, boss: Client) -> None:
+    """A form was answered with it: it would have to be sent again otherwise, and browsers ask before they do."""
     response = boss.post(f"{HOME}matching/", {"act": "retry"})
     assert response.status_code == 200
     assert response.headers["Cache-Control"] == "private, no-cache"

@@ -197,6 +197,19 @@ def test_a_live_jobs_journal_is_left_alone(store: RedisStore, clock: Clock) -> N
     assert left == [[0] * kinds, *[[1] * kinds] * 119]
 
 
+@pytest.mark.parametrize("field, text", [("Status", "700"), ("Tags", "[")])
+def test_a_job_of_a_later_release_stays_where_it_is(store: RedisStore, clock: Clock, field: str, text: str) -> None:
+    job = _job(new_ids(1)[0], clock()).replace(status=JobStatus.WAITING, tags=("t",), unique_key="k")
+    store.add([job])
+    store.client.hset(_key(store, f"job:{job.id}"), field, text)
+    assert [(found.code, found.fixed) for found in store.check(fix=True)] == [("UNREADABLE", False)]
+    for kept in ("jobs:waiting:default", "jobs:index:default:n", "jobs:owner:ada", "jobs:tag:t"):
+        assert store.client.zscore(_key(store, kept), job.id)
+    assert store.client.get(_key(store, "unique:k"))
+    store.client.hset(_key(store, f"job:{job.id}"), mapping={"Status": "150", "Tags": '["t"]'})
+    assert store.check() == []
+
+
 @pytest.mark.parametrize("field, text", [("Retry", '{"kind": "of another release", "unknown": 1}'), ("Tags", "[")])
 def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock, field: str, text: str) -> None:
     broken, *others = jobs = [_job(job_id, clock()) for job_id in new_ids(3)]

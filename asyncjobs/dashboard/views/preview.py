@@ -7,6 +7,7 @@ from django.core import signing
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.cache import patch_cache_control
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -44,7 +45,9 @@ class Previewing(Page):
         order = signed(shown.order.but(expected=shown.first_total if shown.is_exact else None), salt=SALT)
         given = {"reason": self.request.POST.get("reason", ""), "complaint": said, "back": back(self.request)}
         context = self.get_context_data(preview=shown, order=order, **given, **self._surroundings(shown))
-        return self.render_to_response(context, status=422 if said else 200)
+        response = self.render_to_response(context, status=422 if said else 200)
+        patch_cache_control(response, private=True, no_cache=True)  # so a browser can go back to it without a question
+        return response
 
     def permitted(self, name: str) -> Deed:
         """The deed of this name, if it is offered here, and this user may do it."""

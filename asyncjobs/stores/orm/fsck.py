@@ -105,7 +105,8 @@ def _tags_astray(database: Database, *, fix: bool) -> Iterator[Finding]:
     while rows := _rows(database, _TAGS.format(beyond=beyond), [*last, STEP]):
         beyond, last = _beyond(database, *rows[-1][:3])
         for tag, created_at, seq, job_id, tags in rows:
-            if tag not in tags_of(tags):
+            known = tags_of(tags)
+            if known is not None and tag not in known:
                 gone = "DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s"
                 fixed = fix and _changed(database, gone, [tag, created_at, seq])
                 message = f"tag {tag!r} is kept for job number {seq}, which is gone or does not have it"
@@ -168,7 +169,7 @@ def _tag_again(cursor: Cursor, *, database: Database, seqs: list[int], fix: bool
 def _missing_tags(cursor: Cursor, *, seqs: list[int], lock: str) -> list[tuple[str, tuple[str, int, int]]]:
     sql = f"SELECT id, tags, created_at, seq FROM asyncjobs_job WHERE seq IN ({marks(seqs)}) ORDER BY seq {lock}"
     cursor.execute(sql, seqs)
-    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in tags_of(row[1])]
+    wanted = [(row[0], (tag, row[2], row[3])) for row in cursor.fetchall() for tag in tags_of(row[1]) or ()]
     if not wanted:
         return []
     pairs = ", ".join(["(%s, %s, %s)"] * len(wanted))

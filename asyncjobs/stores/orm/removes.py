@@ -47,7 +47,7 @@ def _uproot(cursor: Cursor, database: Database, rows: Sequence[Any], now: int) -
     cursor.execute(f"DELETE FROM asyncjobs_job WHERE seq IN ({marks(rows)})", [row[0] for row in rows])
     tally.record(cursor, [tally.Move(tally.Place(row[3], row[4]), None) for row in rows], now=now)
     faults.record(cursor, left=[faults.Death.at(row[8], row[9]) for row in rows if row[8] is not None])
-    tags = [(tag, row[5], row[0]) for row in rows for tag in tags_of(row[6])]
+    tags = [(tag, row[5], row[0]) for row in rows for tag in tags_of(row[6]) or ()]
     gone.leave(cursor, database, [(row[1], row[7]) for row in rows if row[7] is not None], now=now)
     if tags:
         cursor.executemany("DELETE FROM asyncjobs_tag WHERE tag = %s AND created_at = %s AND seq = %s", tags)

@@ -35,12 +35,12 @@ def _read_tags(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def tags_of(text: str | None) -> tuple[str, ...]:
-    """The tags in this column. None if they cannot be read: no job is to be in the way of its own removal."""
+def tags_of(text: str | None) -> tuple[str, ...] | None:
+    """The tags in this column, None if they cannot be read."""
     try:
         return () if text is None else tuple(dict.fromkeys(_read_tags(text)))
     except (ValueError, TypeError):
-        return ()
+        return None
 
 
 _WRITERS: Final[dict[str, Callable[[Any], str]]] = {

@@ -44,6 +44,16 @@ def test_nobody_is_shut_out_of_a_page_in_either_theme(served: Served, visit: Vis
     assert wide(page) == []
     page.emulate_media(color_scheme="dark")
     assert violations(page) == []
+    assert cramped(page) == []
+
+
+def cramped(page: Page) -> list[str]:
+    """Panels that have too little room when they are opened, for people to read and to fill in."""
+    page.locator(".aj details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+    sizes = page.locator(".aj-panel:visible").evaluate_all(
+        "all => all.map(one => [one.outerHTML.slice(0, 200), one.getBoundingClientRect().width])"
+    )
+    return [html for html, width in sizes if width < 180] + wide(page)
 
 
 def wide(page: Page) -> list[str]:
@@ -74,6 +84,7 @@ def test_a_page_fits_a_phone_and_shows_names_of_others_as_text(served: Served, v
     sizes = targets.evaluate_all("all => all.map(one => [one.outerHTML, one.getBoundingClientRect().height])")
     assert [html for html, height in sizes if height < 43.9] == []
     look_for_harm(page)
+    assert cramped(page) == []
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, f"shop.{LONG}.{LONG}"])

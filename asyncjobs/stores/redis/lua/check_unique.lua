@@ -3,11 +3,18 @@
 --- @include unique
 local answer = {}
 
+-- The statuses in which a key is not held any more. What a later release may have beside them is not ours to judge.
+local OVER = {
+  running = { ['400'] = true, ['500'] = true, ['600'] = true },
+  pending = { ['300'] = true, ['400'] = true, ['500'] = true, ['600'] = true },
+}
+
 -- A key that is held for a time is let go by that time alone.
 local function has_right(id, key, limit)
   local job = redis.call('HMGET', job_key(id), 'Status', 'UniqueKey', 'UniqueWhile')
   if job[2] ~= key then return false end
-  return limit ~= '' or tonumber(job[1]) <= (job[3] == 'pending' and 200 or 300)
+  local over = OVER[job[3] or 'running']
+  return limit ~= '' or not (over and over[job[1]])
 end
 
 for i = 3, #ARGV do

@@ -17,15 +17,16 @@ local function place_of(job)
   return 'jobs:' .. PLACES[job.status] .. ':' .. job.queue
 end
 
--- None if they cannot be read: no job is to be in the way of its own removal.
+-- Returns nothing if they cannot be read.
 local function tags_of(job)
   local _, tags = pcall(cjson.decode, job.tags or '[]')
-  return type(tags) == 'table' and tags or {}
+  if type(tags) == 'table' then return tags end
 end
 
+-- As far as its tags can be read: no job is to be in the way of its own removal.
 local function indexes_of(job)
   local indexes = { 'jobs:index:' .. job.queue .. ':' .. job.name }
   if job.owner then indexes[2] = 'jobs:owner:' .. job.owner end
-  for _, tag in ipairs(tags_of(job)) do indexes[#indexes + 1] = 'jobs:tag:' .. tag end
+  for _, tag in ipairs(tags_of(job) or {}) do indexes[#indexes + 1] = 'jobs:tag:' .. tag end
   return indexes
 end
