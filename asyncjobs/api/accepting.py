@@ -18,7 +18,7 @@ from asyncjobs.api.capture import PATH, Text, captured
 from asyncjobs.api.fitting import fitted
 from asyncjobs.api.handler import EndpointHandler
 from asyncjobs.api.idempotency import HEADER, Key, key_of
-from asyncjobs.api.problems import Problem, handle, pointers
+from asyncjobs.api.problems import Problem, handle, invalid, pointers
 from asyncjobs.api.reading import read_as_utf8
 from asyncjobs.api.site_transactions import inside_those_of, outside_all
 from asyncjobs.api.uploads import Form, is_form, require_definite, require_form
@@ -117,6 +117,8 @@ def _require_fit(view: Accepting, request: Any) -> None:
         fitted(view, request, view._endpoint.terms.serializer)
     except ValidationError as error:
         raise Problem("invalid", "The request does not fit.", faults=pointers(error.detail, "#")) from None
+    except OverflowError:  # to parsers of the REST framework 1e400 is a number
+        raise invalid("#", "A number is too large.") from None
 
 
 def _owner_of(user: Any) -> str | None:

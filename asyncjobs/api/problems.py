@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from asyncjobs import errors
+from asyncjobs.outcome import storable
 from asyncjobs.stores.cursor import InvalidCursor
 
 logger = logging.getLogger("asyncjobs.api")
@@ -117,7 +118,7 @@ def _body(problem: Problem, status: int, request: Any) -> dict[str, Any]:
         "type": TYPE + problem.code,
         "title": KINDS[problem.code].title,
         "status": status,
-        "detail": problem.detail,
+        "detail": storable(problem.detail),
         "instance": escape_uri_path(request.path),
         "code": problem.code,
     }
@@ -125,7 +126,7 @@ def _body(problem: Problem, status: int, request: Any) -> dict[str, Any]:
     if _REQUEST_ID.fullmatch(request_id):
         body["request_id"] = request_id
     if problem.faults:
-        body["errors"] = [fault._asdict() for fault in problem.faults]
+        body["errors"] = [dict(zip(Fault._fields, map(storable, fault), strict=True)) for fault in problem.faults]
     return body | problem.more
 
 

@@ -38,6 +38,9 @@ class Plain(BaseParser):
 class Greeting(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=10)
     times = serializers.IntegerField(min_value=1, default=1)
+    tone = serializers.ChoiceField(["warm", "cool"], required=False)
+    marks = serializers.DictField(child=serializers.IntegerField(), required=False)
+    group = serializers.PrimaryKeyRelatedField(queryset=Group.objects.all(), required=False)
 
 
 class NamedGroup(serializers.ModelSerializer[Group]):

@@ -276,12 +276,16 @@ def test_whoever_is_not_known_is_not_known_in_the_worker(client_of: ClientOf, en
     [
         ({}, {"#/name": "required"}),
         ({"name": "far too long", "times": 0}, {"#/name": "max_length", "#/times": "min_value"}),
+        ('{"name": "Ada", "tone": "\\ud800"}', {"#/tone": "invalid_choice"}),  # told, and no UTF-8
+        ('{"name": "Ada", "marks": {"\\ud800": "x"}}', {"#/marks/\\ud800": "invalid"}),
+        ('{"name": "Ada", "group": 1e400}', {"#": "invalid"}),
     ],
 )
 def test_what_does_not_fit_the_serializer_is_refused(
     client: JsonClient, engine: Engine, body: Any, faults: dict[str, str]
 ) -> None:
-    problem = assert_problem(client.post("/polite/", body), 422, "invalid")
+    sent = body if isinstance(body, str) else json.dumps(body)
+    problem = assert_problem(client.post("/polite/", sent, content_type="application/json"), 422, "invalid")
     assert {fault["pointer"]: fault["code"] for fault in problem["errors"]} == faults
     assert stored(engine) == []
 
