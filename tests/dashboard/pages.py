@@ -31,8 +31,8 @@ NOBODY: Final = str(UUID(int=0))
 
 
 def address(name: str, store: Store) -> str:
-    """Where the page is, of the newest job or the first queue if it shows one."""
-    queue = next((counts.queue for counts in store.counts()), "default")
+    """Where the page is, of the newest job or the fullest queue if it shows one."""
+    queue = max(((counts.backlog, counts.queue) for counts in store.counts()), default=(0, "default"))[1]
     failed, running = (_newest(store, status) for status in (JobStatus.FAILED, JobStatus.IN_PROGRESS))
     operation = next((job.id for job in store.find(Query(name=OPERATION, oldest_first=True, limit=1)).jobs), NOBODY)
     trashed = next((rest.job.id for rest in store.trash(limit=1).resting), NOBODY)

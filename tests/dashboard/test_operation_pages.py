@@ -347,6 +347,16 @@ def test_a_poll_brings_what_is_new(boss: Client, operation: Job) -> None:
     assert boss.get(address(operation), {"_live": digest}).status_code == 204
 
 
+def test_a_poll_of_the_list_brings_how_far_those_on_it_are(boss: Client, engine: Engine, scene: Scene) -> None:
+    failed(scene, 3)
+    waiting = submitted(engine, Order.of_search("", {}, deed="retry", frozen=engine.store.now(), by="1"))
+    assert f'<input type="hidden" name="id" value="{waiting.id}">' in boss.get(HOME).content.decode()
+    assert text_of(boss.get(HOME, {"_live": "", "id": waiting.id})) == "queued 0 0"
+    run_jobs(queues=["asyncjobs"])
+    assert text_of(boss.get(HOME, {"_live": "", "id": waiting.id})) == "completed 3 0"
+    assert boss.get(HOME, {"_live": "", "id": "no id"}).status_code == 400
+
+
 def test_operations_are_listed_newest_first(boss: Client, engine: Engine, operation: Job) -> None:
     assert "Nothing was done to many jobs" not in text_of(boss.get(HOME))
     page = text_of(boss.get(HOME))

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from asyncjobs.actions import OPERATION
 from asyncjobs.dashboard.dossier import job_of
-from asyncjobs.dashboard.frame import Act, Page, back, may
+from asyncjobs.dashboard.frame import LIVE, Act, Page, back, may
 from asyncjobs.dashboard.operations.chunks import Chunks
 from asyncjobs.dashboard.operations.orders import Order
 from asyncjobs.dashboard.operations.preview import INLINE
@@ -20,6 +20,8 @@ from asyncjobs.dashboard.operations.starting import undo_of
 from asyncjobs.dashboard.ordering import can_undo, carried
 from asyncjobs.dashboard.people import names_of
 from asyncjobs.engine import Engine
+from asyncjobs.errors import InvalidJobId
+from asyncjobs.ids import job_id_of
 from asyncjobs.stores.base import Query
 from asyncjobs.stores.cursor import InvalidCursor
 from asyncjobs.templatetags.asyncjobs import jobs_count
@@ -29,17 +31,29 @@ ROWS: Final = 50
 
 class Operations(Page):
     template_name = "asyncjobs/dashboard/operations.html"
+    live_template = "asyncjobs/dashboard/_operations_live.html"
     tab = "operations"
     title = gettext_lazy("Operations")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        if LIVE in self.request.GET:
+            return context | {"reports": self._on_the_page()}
         try:
             page = self.engine.find(Query(name=OPERATION, after=self.request.GET.get("after", ""), limit=ROWS))
         except InvalidCursor:
             raise Http404 from None
         reports = [Report(job) for job in page.jobs]
         names = names_of(report.order.by for report in reports if report.order)
-        return super().get_context_data(**kwargs) | {"reports": reports, "names": names, "older": page.next}
+        return context | {"reports": reports, "names": names, "older": page.next}
+
+    def _on_the_page(self) -> list[Report]:
+        """How far those are that the page shows."""
+        try:
+            ids = [job_id_of(given) for given in self.request.GET.getlist("id")[:ROWS]]
+        except InvalidJobId as error:
+            raise BadRequest(error.message) from error
+        return [Report(job) for job in self.engine.store.get(ids) if job and job.name == OPERATION]
 
 
 class OneOperation(Page):
