@@ -154,6 +154,14 @@ def job_of(engine: Engine, job_id: str) -> Job | None:
         return None
 
 
+def is_resting(engine: Engine, job_id: str) -> bool:
+    """Whether the trash has a job of this id, which may be none."""
+    try:
+        return engine.rests(job_id) is not None
+    except InvalidJobId:
+        return False
+
+
 def _unknown(job: Job) -> UnknownHandler | None:
     try:
         lookup(job.name)

@@ -9,10 +9,11 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from asyncjobs import Engine, Job, JobStatus, Query
 from asyncjobs.actions import OPERATION, read_action
-from asyncjobs.testing import run_jobs
+from asyncjobs.testing import memory_jobs, run_jobs
 from tests.api import jobs
 from tests.api.jobs import submitted_by
 from tests.dashboard.test_job import HOSTILE, NOBODY, address, put, started, text_of
@@ -143,11 +144,19 @@ def test_a_time_that_is_none_changes_nothing(boss: Client, engine: Engine, waiti
 
 def test_a_deleted_job_is_gone_and_its_page_says_so(boss: Client, engine: Engine, dead: Job) -> None:
     page = act(boss, dead, "delete/", reason="junk")
-    assert page.redirect_chain == [("/admin/asyncjobs/dashboard/jobs/", 302)]
+    assert page.redirect_chain == [(address(dead), 302)]
     assert "The job is deleted. Undo" in text_of(page)
+    assert "This job is in the trash" in text_of(page)
     assert engine.store.get([dead.id]) == [None]
-    assert "This job is in the trash" in text_of(boss.get(address(dead)))
     assert "junk" in LogEntry.objects.get().change_message
+
+
+def test_a_job_that_is_deleted_for_good_leaves_no_page_to_go_back_to(boss: Client, settings: Settings) -> None:
+    settings.ASYNCJOBS = {"TRASH": 0}
+    with memory_jobs() as engine:
+        page = act(boss, put(engine), "delete/")
+    assert page.redirect_chain == [("/admin/asyncjobs/dashboard/jobs/", 302)]
+    assert "The job is deleted." in text_of(page)
 
 
 def test_a_hostile_name_is_text_in_messages_too(boss: Client, engine: Engine) -> None:

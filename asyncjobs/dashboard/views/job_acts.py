@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from asyncjobs.actions import OPERATION
 from asyncjobs.dashboard.acting import log_action, noted
 from asyncjobs.dashboard.deeds import DEEDS
-from asyncjobs.dashboard.dossier import job_of
+from asyncjobs.dashboard.dossier import is_resting, job_of
 from asyncjobs.dashboard.forms import ReasonForm, RescheduleForm, complaint
 from asyncjobs.dashboard.frame import Act, back
 from asyncjobs.dashboard.operations.meeting import FINAL, why_left
@@ -119,11 +119,11 @@ class Delete(OneDeed):
         return "delete"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Leads back only to a job that is still there."""
+        """Leads back only to a job that is still there, or in the trash."""
+        job_id = kwargs["job_id"]
         self.act(request, *args, **kwargs)
-        if job_of(self.engine, kwargs["job_id"]) is None:
-            return redirect(self.address("jobs"))
-        return redirect(back(request))
+        is_left = job_of(self.engine, job_id) is not None or is_resting(self.engine, job_id)
+        return redirect(back(request) if is_left else self.address("jobs"))
 
 
 class Reschedule(JobAct):
