@@ -23,29 +23,40 @@ PHONE: Final = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "h
 
 
 class Look(NamedTuple):
-    """How pages are looked at, with which jobs, and which of them are in the documentation."""
+    """How pages are looked at, and with which jobs."""
 
     name: str
     stock: str
     options: dict[str, Any]
-    pages: tuple[str, ...]
+
+    @property
+    def pages(self) -> list[str]:
+        """All, or without jobs those that are about no one thing."""
+        return [name for name, address in PAGES.items() if self.stock != "nothing" or _needs_nothing(name, address)]
 
 
 LOOKS: Final = (
-    Look("desktop", "hour", DESKTOP, tuple(name for name in PAGES if name not in ("edit-job", "trashed-job"))),
-    Look("dark", "hour", {**DESKTOP, "color_scheme": "dark"}, ("overview", "job")),
-    Look("phone", "hour", PHONE, ("overview", "jobs", "job")),
-    Look("empty", "nothing", DESKTOP, ("overview",)),
-    Look("names", "names", DESKTOP, ("overview",)),
-    Look("names-phone", "names", PHONE, ()),
+    Look("desktop", "hour", DESKTOP),
+    Look("dark", "hour", {**DESKTOP, "color_scheme": "dark"}),
+    Look("phone", "hour", PHONE),
+    Look("empty", "nothing", DESKTOP),
+    Look("names", "names", DESKTOP),
 )
+LOOKS_BESIDE: Final = (
+    Look("empty-phone", "nothing", PHONE),
+    Look("names-phone", "names", PHONE),
+)
+
+
+def _needs_nothing(name: str, address: str) -> bool:
+    return name not in PRESSED and "{" not in address
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make shots", description=__doc__)
     parser.add_argument("--to", type=Path, default=IMAGES, help="the directory they go to (default: docs/images)")
     parser.add_argument("--jobs", type=int, default=0, help="as many jobs besides (default: none)")
-    parser.add_argument("--all", action="store_true", help="every page in every look, down to its end")
+    parser.add_argument("--all", action="store_true", help="in more looks, and every page down to its end")
     parser.add_argument("--only", default="", help="a part of the name of the pictures wanted")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -68,7 +79,7 @@ def take_all(options: argparse.Namespace, cleanup: ExitStack) -> None:
     server.wait_until_it_listens()
     browser = cleanup.enter_context(chromium())
     options.to.mkdir(parents=True, exist_ok=True)
-    for look in LOOKS:
+    for look in LOOKS + LOOKS_BESIDE if options.all else LOOKS:
         stock(backend, look.stock, options.jobs)
         take(browser, server.url, look, backend, options)
 
@@ -95,8 +106,7 @@ def take(browser: "Browser", url: str, look: Look, backend: "Backend", options: 
     with visitor(browser, url, **look.options) as visited:
         visited.go()
         visited.log_in()
-        pages = [name for name in PAGES if look.stock != "nothing" or name not in PRESSED]
-        for name in pages if options.all else look.pages:
+        for name in look.pages:
             picture = options.to / f"{name}-{look.name}.png"
             if options.only in picture.name:
                 visited.see(name, backend.open()).wait_for_load_state("networkidle")
