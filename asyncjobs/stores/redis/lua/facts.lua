@@ -17,10 +17,10 @@ local function place_of(job)
   return 'jobs:' .. PLACES[job.status] .. ':' .. job.queue
 end
 
--- Returns nothing if they cannot be read.
+-- Returns nothing if they cannot be read: if they are no list of texts.
 local function tags_of(job)
   local _, tags = pcall(cjson.decode, job.tags or '[]')
-  if type(tags) == 'table' then return tags end
+  if type(tags) == 'table' and (tags[1] or not next(tags)) and pcall(table.concat, tags) then return tags end
 end
 
 -- As far as its tags can be read: no job is to be in the way of its own removal.
