@@ -66,7 +66,7 @@ def is_asked(job: Job) -> bool:
 
 def _named(store: Store, deed: Deed, order: Order, ids: Sequence[str], place: Place) -> Iterator[Met]:
     for start in range(place[0], len(ids), SIZE):
-        jobs = store.get(ids[start : start + SIZE])
+        jobs = store.get_readable(ids[start : start + SIZE])
         reasons = [why_left(deed, order, job) for job in jobs]
         fitting = [job for job, why in zip(jobs, reasons, strict=True) if job and not why]
         yield Met(fitting, (start + SIZE, ""), Counter(filter(None, reasons)), len(jobs))
