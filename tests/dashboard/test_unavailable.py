@@ -88,6 +88,7 @@ def test_a_job_that_a_later_release_wrote_holds_up_nobody_who_asks_for_others(bo
     assert [job and job.id for job in asyncio.run(looks())] == [None, other]
     with engine_on(store):
         assert boss.get(HOME + "jobs/", {"_live": "", "ids": f"{broken},{other}", "since": "0"}).status_code == 200
+        assert boss.get(HOME + "jobs/", {"q": broken}).status_code == 200
         assert boss.get(HOME + "delayed/", {"_live": "", "id": [broken, other]}).status_code == 200
         chosen = {"act": "retry", "id": [broken, other], "next": HOME}
         assert "1 job" in text_of(boss.post(HOME + "chosen/", chosen))

@@ -41,7 +41,7 @@ def met(store: Store, deed: Deed, order: Order, place: Place) -> Iterator[Met]:
         return _named(store, deed, order, order.ids, place)
     search = order.search()
     if search.job_ids:
-        fitting = [job.id for job in store.get(search.job_ids[:1]) if job and search.fits(job)]
+        fitting = [job.id for job in store.get_readable(search.job_ids[:1]) if job and search.fits(job)]
         return _named(store, deed, order, fitting, place)
     return _found(store, deed, order, search, place)
 

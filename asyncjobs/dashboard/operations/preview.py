@@ -103,7 +103,9 @@ def preview(store: Store, deed: Deed, order: Order) -> Preview:
         return _of_named(deed, order, store.get_readable(order.ids))
     search = order.search()
     if search.job_ids:
-        return _of_named(deed, order, [job for job in store.get(search.job_ids[:1]) if job and search.fits(job)])
+        return _of_named(
+            deed, order, [job for job in store.get_readable(search.job_ids[:1]) if job and search.fits(job)]
+        )
     return _of_found(store, deed, order, search)
 
 
