@@ -36,7 +36,7 @@ def tags_of(text: str | None) -> tuple[str, ...] | None:
     """The tags in this column, None if they cannot be read."""
     try:
         return () if text is None else tuple(dict.fromkeys(read_tags(text)))
-    except ValueError:
+    except (TypeError, ValueError):
         return None
 
 
