@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from io import BufferedIOBase
 from typing import Any, Final, NoReturn
 
+from django.conf import settings
 from django.http import HttpRequest, UnreadablePostError
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import BaseParser
@@ -42,8 +43,12 @@ def require_length(request: Any, limit: int) -> None:
 
 
 def read_as_utf8(request: HttpRequest) -> None:
-    """Has Django read the query string and forms so. Else it does in the charset of the body, of whatever codec."""
-    request.encoding = "utf-8"
+    """Has Django read the query string and forms so. Else it does in the charset of the body, of whatever codec.
+
+    What was read so already is left: a form with files cannot be read twice.
+    """
+    if (request.encoding or settings.DEFAULT_CHARSET).lower() not in ("utf-8", "utf8"):
+        request.encoding = "utf-8"
 
 
 class Whole(BufferedIOBase):
@@ -68,10 +73,11 @@ class Whole(BufferedIOBase):
 
 def watch_body(request: Any) -> None:
     """Has whoever reads the body of the request read all of it, or fail; middleware may have read it already."""
-    length, kept = _length_of(request), getattr(request._request, "_body", None)
-    if kept is not None and len(kept) < length:
+    given, length = request._request, _length_of(request)
+    came = len(given._body) if hasattr(given, "_body") else getattr(given._stream, "_pos", length)
+    if given._read_started and came < length:
         raise UnreadablePostError
-    request._request._stream = Whole(request._request._stream, length)
+    given._stream = Whole(given._stream, length)
 
 
 def require_whole(request: Any) -> None:

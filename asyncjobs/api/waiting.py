@@ -139,7 +139,7 @@ class Watcher:
     def _read(self, ids: Sequence[str]) -> dict[str, Job | None]:
         """In a thread of no request, whose connections nobody else closes."""
         try:
-            return dict(zip(ids, self.engine.store.get(ids), strict=True))
+            return dict(zip(ids, self.engine.store.get_readable(ids), strict=True))
         finally:
             close_old_connections()
 

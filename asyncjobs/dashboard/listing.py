@@ -44,7 +44,7 @@ class _Found(NamedTuple):
 def listing(store: Store, search: Search, *, after: str = "", before: str = "") -> Listing:
     """The newest jobs that fit; or the next ones `after` a cursor, or those just `before` it."""
     if search.job_ids:
-        return Listing([job for job in store.get(search.job_ids[:1]) if job and search.fits(job)])
+        return Listing([job for job in store.get_readable(search.job_ids[:1]) if job and search.fits(job)])
     query = search.query
     if before:
         back = _look(store, search, replace(query, after=before, oldest_first=True))

@@ -375,9 +375,8 @@ class Store(ABC):
         try:
             return self.get(ids)
         except DeserializationError:
-            if len(ids) == 1:
-                return [None]
-            return [job for job_id in ids for job in self.get_readable([job_id])]
+            half = len(ids) // 2
+            return [*self.get_readable(ids[:half]), *self.get_readable(ids[half:])] if half else [None]
 
     @abstractmethod
     def receipt(self, key: str) -> Receipt | None:

@@ -182,7 +182,17 @@ def reading_bodies(get_response: Any) -> Any:
     return middleware
 
 
-@pytest.mark.parametrize("middleware", [[], [f"{__name__}.reading_bodies"]])
+def reading_forms(get_response: Any) -> Any:
+    """The same, of one that looks for something in them."""
+
+    def middleware(request: Any) -> Any:
+        request.POST  # noqa: B018 - looking is what reads
+        return get_response(request)
+
+    return middleware
+
+
+@pytest.mark.parametrize("middleware", [[], [f"{__name__}.reading_bodies"], [f"{__name__}.reading_forms"]])
 def test_a_form_that_breaks_off_is_refused(
     client_of: ClientOf, ann: User, engine: Engine, storage: InMemoryStorage, settings: Settings, middleware: list[str]
 ) -> None:
@@ -199,6 +209,10 @@ def test_a_form_that_breaks_off_is_refused(
         refused = client.generic("POST", "/upload/", CUT_OFF, kind, headers={"X-CSRFToken": token}, **rest)
         assert (refused.status_code, refused.json()["detail"]) == (400, "The body breaks off.")
     assert (stored(engine), files_in(storage)) == ([], [])
+    assert client_of(ann).post("/upload/", {"title": "é", "doc": file()}, format="multipart").status_code == 202
+    run_jobs()
+    [job] = stored(engine)
+    assert engine.result(job.id)["fields"] == {"title": ["é"]}
 
 
 def test_a_job_that_is_refused_leaves_no_files(

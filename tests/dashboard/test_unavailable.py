@@ -1,5 +1,6 @@
 """A store that is not there: every page says so within the admin, and one that is open stays as it is."""
 
+import asyncio
 import logging
 import re
 from typing import Any
@@ -8,11 +9,18 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
+from asyncjobs import Engine, JobStatus
+from asyncjobs.api.waiting import Watcher
+from asyncjobs.conf import Conf
+from asyncjobs.dashboard.operations.orders import Order
+from asyncjobs.dashboard.operations.starting import carried_out
 from asyncjobs.stores.base import Store
+from asyncjobs.stores.redis import RedisStore
 from asyncjobs.testing import memory_jobs
 from tests.api.test_unavailable import engine_on
 from tests.dashboard.test_operation_pages import text_of
 from tests.dashboard.test_permissions import CASES, Place
+from tests.scene import Scene
 
 PREVIEWS = ("chosen", "matching")  # which lead whoever comes without a choice elsewhere
 HOME = "/admin/asyncjobs/dashboard/"
@@ -61,3 +69,30 @@ def test_a_poll_brings_nothing_and_is_an_error(
     assert (response.status_code, response.content) == (503, b"")
     assert int(response.headers["Retry-After"]) >= 1
     assert [record.exc_info for record in caplog.records if record.name == "asyncjobs.dashboard"] == [None]
+
+
+@pytest.mark.parametrize("kind", ["fakeredis"])
+def test_a_job_that_a_later_release_wrote_holds_up_nobody_who_asks_for_others(boss: Client, scene: Scene) -> None:
+    store, engine = scene.store, Engine(scene.store, Conf())
+    assert isinstance(store, RedisStore)
+    jobs = [scene.add(), scene.add()]
+    order = Order.of_search("", {}, deed="cancel", frozen=scene.clock.advance(10) - 1, by="7")
+    canceled = carried_out(engine, order)
+    broken, other = (job.id for job in jobs)
+    store.client.hset(store.key(f"job:{broken}"), "Tags", "[")
+
+    async def looks() -> Any:
+        watcher = Watcher(engine)
+        return await asyncio.gather(*(watcher.look(job_id, pause=0) for job_id in (broken, other)))
+
+    assert [job and job.id for job in asyncio.run(looks())] == [None, other]
+    with engine_on(store):
+        assert boss.get(HOME + "jobs/", {"_live": "", "ids": f"{broken},{other}", "since": "0"}).status_code == 200
+        assert boss.get(HOME + "jobs/", {"q": broken}).status_code == 200
+        assert boss.get(HOME + "delayed/", {"_live": "", "id": [broken, other]}).status_code == 200
+        chosen = {"act": "retry", "id": [broken, other], "next": HOME}
+        assert "1 job" in text_of(boss.post(HOME + "chosen/", chosen))
+    undone = carried_out(engine, Order(deed="cancel", frozen=scene.clock.advance(10), by="7", undoes=canceled.id))
+    assert undone.status == JobStatus.COMPLETED
+    assert scene.stored(jobs[1]).status == JobStatus.QUEUED
+    store.client.hdel(store.key(f"job:{broken}"), "Tags")

@@ -287,7 +287,7 @@ def test_a_page_comes_in_the_order_of_an_index(
 
 
 @every_database
-@pytest.mark.parametrize(("column", "text"), [("retry", '{"unknown": 1}'), ("tags", "[")])
+@pytest.mark.parametrize(("column", "text"), [("retry", '{"unknown": 1}'), ("tags", "["), ("tags", "[null]")])
 def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str, column: str, text: str) -> None:
     broken, other = scene.add(tags=("red",)), scene.add()
     with connections[alias].cursor() as cursor:

@@ -210,7 +210,9 @@ def test_a_job_of_a_later_release_stays_where_it_is(store: RedisStore, clock: Cl
     assert store.check() == []
 
 
-@pytest.mark.parametrize("field, text", [("Retry", '{"kind": "of another release", "unknown": 1}'), ("Tags", "[")])
+@pytest.mark.parametrize(
+    "field, text", [("Retry", '{"kind": "of another release", "unknown": 1}'), ("Tags", "["), ("Tags", '[{"k": 1}]')]
+)
 def test_a_job_that_cannot_be_read_holds_up_no_other(store: RedisStore, clock: Clock, field: str, text: str) -> None:
     broken, *others = jobs = [_job(job_id, clock()) for job_id in new_ids(3)]
     store.add(jobs)

@@ -47,7 +47,7 @@ def test_an_include_is_pasted_once() -> None:
 def test_payloads_never_pass_through_cjson(name: str) -> None:
     decoded = re.findall(r"cjson\.decode(?:\(|, )(.*?)\)", scripts.compose(name))
     assert scripts.compose(name).count("cjson.decode") == len(decoded)
-    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "facts", "job.tags or '[]'"}
+    assert set(decoded) <= {"ARGV[at]", "ARGV[3]", "facts", "text or '[]'"}
 
 
 def test_only_new_jobs_are_refused_at_the_memory_limit() -> None:

@@ -43,7 +43,7 @@ class _Run:
         last = self._chunks.last()
         if last is None:
             return START
-        jobs = self._engine.store.get([job_id for job_id, _, _ in last.touched])
+        jobs = self._engine.store.get_readable([job_id for job_id, _, _ in last.touched])
         self._tally = last.before + self._work.do(last.touched, jobs, last.at, self._work.is_noted)
         self._told(self._tally)
         return last.place

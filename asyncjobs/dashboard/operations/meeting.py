@@ -41,7 +41,7 @@ def met(store: Store, deed: Deed, order: Order, place: Place) -> Iterator[Met]:
         return _named(store, deed, order, order.ids, place)
     search = order.search()
     if search.job_ids:
-        fitting = [job.id for job in store.get(search.job_ids[:1]) if job and search.fits(job)]
+        fitting = [job.id for job in store.get_readable(search.job_ids[:1]) if job and search.fits(job)]
         return _named(store, deed, order, fitting, place)
     return _found(store, deed, order, search, place)
 
@@ -66,7 +66,7 @@ def is_asked(job: Job) -> bool:
 
 def _named(store: Store, deed: Deed, order: Order, ids: Sequence[str], place: Place) -> Iterator[Met]:
     for start in range(place[0], len(ids), SIZE):
-        jobs = store.get(ids[start : start + SIZE])
+        jobs = store.get_readable(ids[start : start + SIZE])
         reasons = [why_left(deed, order, job) for job in jobs]
         fitting = [job for job, why in zip(jobs, reasons, strict=True) if job and not why]
         yield Met(fitting, (start + SIZE, ""), Counter(filter(None, reasons)), len(jobs))

@@ -100,10 +100,12 @@ class Preview(NamedTuple):
 
 def preview(store: Store, deed: Deed, order: Order) -> Preview:
     if order.ids:
-        return _of_named(deed, order, store.get(order.ids))
+        return _of_named(deed, order, store.get_readable(order.ids))
     search = order.search()
     if search.job_ids:
-        return _of_named(deed, order, [job for job in store.get(search.job_ids[:1]) if job and search.fits(job)])
+        return _of_named(
+            deed, order, [job for job in store.get_readable(search.job_ids[:1]) if job and search.fits(job)]
+        )
     return _of_found(store, deed, order, search)
 
 

@@ -22,7 +22,7 @@ class TakingBack(Work):
     def batches(self, place: Place) -> Iterator[tuple[int, Batch]]:
         undone = self.engine.get(self.order.undoes)
         for number, chunk in Chunks(self.engine.store, undone).after(place[0]):
-            jobs = self.engine.store.get([job_id for job_id, _, _ in chunk.touched])
+            jobs = self.engine.store.get_readable([job_id for job_id, _, _ in chunk.touched])
             yield self.now(), Batch(chunk.touched, jobs, (number, ""), Counter())
 
 

@@ -67,7 +67,7 @@ class Delayed(Page):
     def _on_the_page(self, store: Store) -> dict[str, Any]:
         """What became of the jobs that the page shows."""
         ids = [job_id_of(given) for given in self.request.GET.getlist("id")[: 2 * ROWS]]
-        return {"rows": zip(ids, store.get(ids), strict=True)}
+        return {"rows": zip(ids, store.get_readable(ids), strict=True)}
 
     def _all(self, store: Store) -> dict[str, Any]:
         wanted, now = Wanted.of(self.request.GET), store.now()

@@ -146,7 +146,7 @@ class Jobs(Page):
         """What became of the jobs that the page shows, and how many came above them."""
         given, search, store = self.request.GET, self._search, self.engine.store
         ids, since = list(_ids(given.get("ids", ""))), _number(given.get("since", ""))
-        jobs = zip(ids, store.get(ids), strict=True)
+        jobs = zip(ids, store.get_readable(ids), strict=True)
         rows = [
             Row(number, job_id, job, job is None or not search.fits(job)) for number, (job_id, job) in enumerate(jobs)
         ]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from asyncjobs.domain.job import FIELDS, INDEX, Job, JobError, JobStatus, Progress, values_of
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
+from asyncjobs.stores.tags import read_tags
 
 logger = logging.getLogger("asyncjobs.stores.orm")
 
@@ -31,15 +32,11 @@ def _read_query_params(text: str) -> list[tuple[str, list[str | None]]]:
     return [(key, values) for key, values in json.loads(text)]
 
 
-def _read_tags(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
-
-
 def tags_of(text: str | None) -> tuple[str, ...] | None:
     """The tags in this column, None if they cannot be read."""
     try:
-        return () if text is None else tuple(dict.fromkeys(_read_tags(text)))
-    except (ValueError, TypeError):
+        return () if text is None else tuple(dict.fromkeys(read_tags(text)))
+    except (TypeError, ValueError):
         return None
 
 
@@ -58,7 +55,7 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "query_params": _read_query_params,
     "error": lambda text: JobError(**json.loads(text)),
     "retry": lambda text: RetryPolicy.from_json(json.loads(text)),
-    "tags": _read_tags,
+    "tags": read_tags,
     "progress": lambda text: Progress(**json.loads(text)),
 }
 _SHAPED: Final = tuple((INDEX[name], write) for name, write in _WRITERS.items())

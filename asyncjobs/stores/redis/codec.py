@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from asyncjobs.domain.job import DEFAULTS, INDEX, Job, JobError, JobStatus, Progress
 from asyncjobs.domain.retry import RetryPolicy
 from asyncjobs.errors import DeserializationError
+from asyncjobs.stores.tags import read_tags
 
 logger = logging.getLogger("asyncjobs.stores.redis")
 
@@ -62,10 +63,6 @@ def _read_query(text: str) -> list[tuple[str, list[str | None]]]:
 
 def _plain(value: Any) -> str:
     return str(value)
-
-
-def _read_tags(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
 
 
 _STATUSES: Final = {str(int(status)): status for status in JobStatus}
@@ -134,7 +131,7 @@ FIELDS: Final = (
     Field("UniqueUntil", "unique_until", *_TIME, always=False),
     Field("WorkflowId", "workflow_id", always=False),
     Field("Owner", "owner", always=False),
-    Field("Tags", "tags", _json_text, _read_tags, always=False),
+    Field("Tags", "tags", _json_text, read_tags, always=False),
     Field("Progress", "progress", _progress_text, _read_progress, always=False, own=True),
     Field("CancelRequested", "cancel_requested", *_TIME, always=False),
     Field("Fault", "fault", always=False),
