@@ -9,18 +9,19 @@ from django.utils.safestring import SafeString, mark_safe
 HEIGHT = 64
 STEP = 10  # of one column, in units of the drawing
 GAP = 2
+CUT = 7  # the gap in a column that is cut, and what is above it
 
 
 class Column(NamedTuple):
     """One column of a chart: bad below, where it can be compared, good on top of it, and what is said of it.
 
-    Of one that is not known, there may be more than is drawn.
+    Of one that is cut, there may be more than is drawn: it has a gap below its top. None may be higher.
     """
 
     good: int
     bad: int
     label: str
-    is_known: bool = True
+    is_cut: bool = False
 
 
 def columns(values: Sequence[Column], *, title: str) -> SafeString:
@@ -56,15 +57,16 @@ def bars(values: Sequence[int], *, title: str) -> SafeString:
 
 def _column(at: int, value: Column, highest: int) -> SafeString:
     good, bad = (_height(part, highest) for part in (value.good, value.bad))
-    blank = 0 if value.is_known else HEIGHT
-    stacked = (("aj-back", HEIGHT, 0), ("aj-blank", blank, 0), ("aj-bad", bad, 0), ("aj-good", good, bad))
+    top = CUT if value.is_cut else 0
+    whole = (("aj-back", HEIGHT, 0), ("aj-bad", bad, 0), ("aj-good", good - 2 * top, bad))
+    stacked = (*whole, ("aj-good", top, bad + good - top))
     drawn = "".join(_rect(name, at, height, below) for name, height, below in stacked if height)
     return format_html("<g><title>{}</title>{}</g>", value.label, mark_safe(drawn))
 
 
 def _rect(name: str, at: int, height: int, below: int) -> str:
     """One of hundreds on a page that is asked for again and again: there is nothing in it to escape."""
-    width = STEP if name in ("aj-back", "aj-blank") else STEP - GAP
+    width = STEP if name == "aj-back" else STEP - GAP
     return f'<rect class="{name}" x="{at * STEP}" y="{HEIGHT - below - height}" width="{width}" height="{height}"/>'
 
 

@@ -21,10 +21,12 @@ SERIES_MINUTES: Final = 24 * 60  # how long per-minute figures are kept
 MAX_ENTRY: Final = 16 * 1024  # bytes of one entry's text, in UTF-8
 DAY_MS: Final = 24 * 60 * 60_000
 MAX_FAULTS: Final = 500  # faults in one answer
+MAX_EDGES: Final = 100  # times that say of which spans `due` counts the jobs
+MAX_DUE: Final = 1_000  # jobs of a span that are counted
 FAULT_DAYS: Final = 7  # for how many days it is said how many jobs failed
 GONE_MS: Final = 7 * DAY_MS  # how long it is known of a job with an owner that it was removed
 LARGEST_TIME: Final = 2**53
-_UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
+UNFIT: Final = re.compile(r"[\x00\ud800-\udfff]")  # what some store cannot be asked for
 
 Twins = Literal["return", "refuse"]
 EntryKind = Literal["log", "attempt", "action", "chunk"]
@@ -120,7 +122,7 @@ class Query:
             object.__setattr__(self, "status", JobStatus.FAILED)
         if not 1 <= self.limit <= MAX_PAGE:
             raise InvalidQuery(f"a page has 1 to {MAX_PAGE} jobs, not {self.limit!r:.40}")
-        if any(_UNFIT.search(text) for text in self._texts if text):
+        if any(UNFIT.search(text) for text in self._texts if text):
             raise InvalidQuery("a filter contains a NUL character or a lone surrogate")
         if any(abs(time) > LARGEST_TIME for time in (self.created_from, self.created_to) if time):
             raise InvalidQuery("a filter names a time that no job can have")
@@ -397,6 +399,15 @@ class Store(ABC):
     @abstractmethod
     def counts(self) -> list[QueueCounts]:
         """Every queue that was ever used, by name, in a time that does not depend on the number of jobs."""
+
+    @abstractmethod
+    def due(self, edges: Sequence[int], *, queue: str | None = None) -> list[int]:
+        """How many SCHEDULED jobs, of this queue or of all, fall due from each edge on and before the next one.
+
+        Edges are 2 to MAX_EDGES times by the store's clock that ascend. Each span is counted up to MAX_DUE: so many, or
+        more. What should have been promoted already counts, and what a pause holds up. The time it takes does not
+        depend on the number of jobs.
+        """
 
     @abstractmethod
     def series(self, minutes: int) -> list[Minute]:

@@ -29,11 +29,6 @@ class Cursor(NamedTuple):
         return f"{self.score}~{self.job_id}"
 
     @classmethod
-    def before(cls, score: int) -> Self:
-        """Where the entries of this score begin, for whoever goes from the smallest to the largest."""
-        return cls(score, "0")  # which is before any id, and before any number of a row
-
-    @classmethod
     def read(cls, text: str) -> Self | None:
         """The cursor in this text; None for the first page."""
         if not text:

@@ -2,10 +2,21 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from asyncjobs.errors import InvalidJob, InvalidQuery
-from asyncjobs.stores.base import LARGEST_TIME, MAX_ENTRY, MAX_FAULTS, MAX_PAGE, Change, Entry, Receipt
+from asyncjobs.stores.base import (
+    LARGEST_TIME,
+    MAX_EDGES,
+    MAX_ENTRY,
+    MAX_FAULTS,
+    MAX_PAGE,
+    UNFIT,
+    Change,
+    Entry,
+    Receipt,
+)
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{1,64}")
 
@@ -40,6 +51,16 @@ def require_page(*, after: int, limit: int) -> None:
     require_size(limit)
     if not 0 <= after <= LARGEST_TIME:
         raise InvalidQuery(f"no entry has the number {after!r:.40}")
+
+
+def require_spans(edges: Sequence[int], queue: str | None) -> None:
+    """Raises `InvalidQuery` when it cannot be asked how many jobs of the queue fall due between these times."""
+    if not 2 <= len(edges) <= MAX_EDGES:
+        raise InvalidQuery(f"spans have 2 to {MAX_EDGES} edges, not {len(edges)}")
+    if any(abs(edge) > LARGEST_TIME for edge in edges) or any(start > end for start, end in pairwise(edges)):
+        raise InvalidQuery("the edges of spans are times that ascend")
+    if queue is not None and UNFIT.search(queue):
+        raise InvalidQuery("a queue's name contains a NUL character or a lone surrogate")
 
 
 def require_faults(limit: int) -> None:

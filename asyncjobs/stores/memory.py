@@ -16,6 +16,7 @@ from asyncjobs.stores.base import (
     DAY_MS,
     GONE_MS,
     JOURNAL_LIMITS,
+    MAX_DUE,
     PROMOTE_LIMIT,
     SERIES_MINUTES,
     Beat,
@@ -47,6 +48,7 @@ from asyncjobs.stores.guards import (
     require_short_entries,
     require_short_note,
     require_size,
+    require_spans,
 )
 from asyncjobs.stores.waking import readable
 
@@ -327,6 +329,13 @@ class MemoryStore(Store):
             oldest_at=oldest[0][0] if oldest else None,
             pause=self._pauses[queue] if self._is_paused(queue) else None,
         )
+
+    def due(self, edges: Sequence[int], *, queue: str | None = None) -> list[int]:
+        require_spans(edges, queue)
+        with self._changed:
+            delayed = sorted(self._entries(JobStatus.SCHEDULED, queue))
+            places = [bisect_left(delayed, (edge,)) for edge in edges]
+            return [min(end - start, MAX_DUE) for start, end in pairwise(places)]
 
     def series(self, minutes: int) -> list[Minute]:
         with self._changed:

@@ -8,11 +8,15 @@ from django.test import Client
 from django.urls import reverse
 
 from asyncjobs import Engine, Job, JobStatus
-from asyncjobs.dashboard.due import LATE_MS, MINUTE_MS, falling_due, overdue
+from asyncjobs.dashboard.due import HOUR_MS, LATE_MS, MINUTE_MS, look_ahead
 from asyncjobs.dashboard.views import delayed
 from asyncjobs.domain.job import JobError
 from asyncjobs.ids import new_ids
+from asyncjobs.stores.base import DAY_MS, MAX_DUE
+from asyncjobs.stores.memory import MemoryStore
+from tests.clock import Clock
 from tests.dashboard.conftest import ClientAs, StaffWith
+from tests.scene import Scene
 
 PAGE = reverse("admin:asyncjobs_delayed")
 
@@ -22,6 +26,12 @@ def scheduled(engine: Engine, *, due_in: int = 60_000, **fields: Any) -> Job:
     usual: dict[str, Any] = {"name": "shop.send", "status": JobStatus.SCHEDULED, "due_at": now + due_in}
     [job] = engine.store.add([Job(id=new_ids(1)[0], created_at=now, **usual | fields)])
     return job
+
+
+def scheduled_many(engine: Engine, many: int, *, due_in: int) -> None:
+    now = engine.store.now()
+    job = Job(id="", name="shop.send", created_at=now, status=JobStatus.SCHEDULED, due_at=now + due_in)
+    engine.store.add([job.replace(id=job_id) for job_id in new_ids(many)])
 
 
 def text(client: Client, **params: Any) -> str:
@@ -124,38 +134,67 @@ def test_the_page_offers_what_is_allowed(engine: Engine, client_as: ClientAs, st
     assert "Reschedule" not in text(client_as(staff_with("view_dashboard", "cancel_job")))
 
 
-def test_what_falls_due_is_counted_by_spans(engine: Engine) -> None:
-    now = 1_000_000
-    jobs = [
-        Job(id="a", name="n", status=JobStatus.SCHEDULED, due_at=now + due_in, retry_count=retries)
-        for due_in, retries in ((0, 0), (299_999, 1), (300_000, 0), (-1, 0), (-LATE_MS, 0), (10_000_000, 0))
-    ]
-    spans = falling_due(jobs, now=now, each=5 * MINUTE_MS, spans=12)
-    assert [(due.first, due.again) for due in spans[:3]] == [(1, 1), (1, 0), (0, 0)]
-    assert sum(due.first + due.again for due in spans) == 3
-    assert overdue(jobs, now=now) == 1
+def test_what_falls_due_is_counted_by_spans(clock: Clock) -> None:
+    scene = Scene(MemoryStore(clock=clock), clock)
+    for due_in, many in (
+        (-LATE_MS, 1),
+        (-LATE_MS + 1, 1),
+        (-1, 1),
+        (0, 600),
+        (299_999, 1),
+        (300_000, 600),
+        (DAY_MS, 1),
+    ):
+        scene.store.add([scene.delayed(due_in) for _ in range(many)])
+    scene.put(scene.delayed(DAY_MS - 1, queue="mail"))
+    ahead = look_ahead(scene.store, None)
+    assert (ahead.overdue.jobs, ahead.overdue.is_cut) == (1, False)
+    assert [span.jobs for span in ahead.hour] == [601, 600, *[0] * 10]
+    assert [span.jobs for span in ahead.day] == [MAX_DUE, *[0] * 22, 1]
+    assert [span.is_cut for span in ahead.day] == [True, *[False] * 23]
+    for spans in (ahead.hour, ahead.day):
+        assert [span.at for span in spans] == [clock(), *(span.until for span in spans[:-1])]
+    assert [span.jobs for span in look_ahead(scene.store, "mail").day] == [*[0] * 23, 1]
 
 
 def test_what_is_overdue_is_told(engine: Engine, boss: Client) -> None:
     scheduled(engine, due_in=-LATE_MS - 1_000)
-    assert "1 job is overdue" in text(boss)
+    page = text(boss)
+    assert "1 job is overdue" in page
+    assert "There may be more" not in page
+    assert "What falls due" not in page
+    scheduled_many(engine, MAX_DUE, due_in=-LATE_MS - 1_000)
+    page = text(boss)
+    assert "1,000 jobs are overdue" in page
+    assert "There may be more" in page
 
 
-def test_charts_begin_now_and_say_how_far_they_reach(
-    engine: Engine, boss: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many are overdue: they would be all that is drawn."""
-    monkeypatch.setattr(delayed, "DRAWN", 2)
-    for _ in range(3):
-        scheduled(engine, due_in=-LATE_MS - 1_000)
+def test_charts_show_a_day_however_much_comes_first(engine: Engine, boss: Client) -> None:
+    scheduled_many(engine, MAX_DUE, due_in=-LATE_MS - 1_000)
+    scheduled_many(engine, MAX_DUE - 2, due_in=7 * MINUTE_MS)
+    scheduled(engine, due_in=7 * MINUTE_MS, retry_count=1)
+    scheduled(engine, due_in=21 * HOUR_MS, queue="mail")
+    page = text(boss)
+    assert spoken(page) == ["1 job", "999 jobs", "999 jobs"]
+    assert "A column with a gap" not in page
+    assert page.count('class="aj-good"') == 3
     scheduled(engine, due_in=7 * MINUTE_MS)
-    html = text(boss)
-    assert "2 jobs are overdue" in html
-    assert "There may be more" in html
-    assert "1 for the first time" in html
-    assert "not looked at" not in html
-    for _ in range(2):
-        scheduled(engine, due_in=8 * MINUTE_MS)
-    html = text(boss)
-    assert "the next 2 alone are drawn" in html
-    assert html.count('class="aj-blank"') == 11 + 24
+    page = text(boss)
+    assert spoken(page) == ["1 job", "1,000 jobs or more", "1,000 jobs or more"]
+    assert "A column with a gap: 1,000 jobs or more" in page
+    assert page.count('class="aj-good"') == 5
+    assert spoken(text(boss, queue="mail")) == ["1 job"]
+
+
+def test_charts_show_retries_and_scheduled_ones_together_and_say_so(engine: Engine, boss: Client) -> None:
+    scheduled(engine, retry_count=1)
+    scheduled(engine)
+    for kind in ("", "retries", "first"):
+        page = text(boss, kind=kind)
+        assert spoken(page) == ["2 jobs", "2 jobs"]
+        assert "Scheduled jobs and retries together" in page
+
+
+def spoken(page: str) -> list[str]:
+    """What is said of the columns that there are."""
+    return sorted(re.findall(r"<title>\d\d:\d\d to \d\d:\d\d UTC: ([1-9][^<]*)</title>", page))

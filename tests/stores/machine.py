@@ -6,7 +6,7 @@ There are few ids, queues and keys on purpose: what goes wrong does so when thin
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from hypothesis import assume
@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from asyncjobs.domain import transitions
 from asyncjobs.domain.job import PENDING, TERMINAL, Job, JobStatus, Progress
-from asyncjobs.stores.base import JOURNAL_LIMITS, Change, Entry, EntryKind, Pause, Query, Store
+from asyncjobs.stores.base import JOURNAL_LIMITS, LARGEST_TIME, Change, Entry, EntryKind, Pause, Query, Store
 from tests.clock import Clock
 from tests.scene import BOOM, LEASE, ids
 from tests.stores.model import MINUTE, Model
@@ -332,6 +332,12 @@ class StoreMachine(RuleBasedStateMachine):
         assert counted == {
             queue: Counter(job.status for job in jobs if job.queue == queue) for queue in self.model.queues
         }
+
+    @invariant()
+    def every_delayed_job_falls_due_once(self) -> None:
+        edges = [-LARGEST_TIME, self.clock(), self.clock() + 3_000, LARGEST_TIME]
+        due = [job.score for job in self.model.of(JobStatus.SCHEDULED)]
+        assert self.store.due(edges) == [sum(start <= at < end for at in due) for start, end in pairwise(edges)]
 
     @invariant()
     def every_end_is_counted_once(self) -> None:

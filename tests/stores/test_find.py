@@ -10,7 +10,7 @@ from asyncjobs.domain import transitions
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import InvalidQuery
 from asyncjobs.stores.base import Page, Query, Store
-from asyncjobs.stores.cursor import Cursor, InvalidCursor
+from asyncjobs.stores.cursor import InvalidCursor
 from tests.scene import Scene, ids
 
 
@@ -93,9 +93,6 @@ def test_with_a_status_the_order_is_that_of_its_score(scene: Scene, status: JobS
 def test_scheduled_jobs_come_by_the_time_they_are_due(scene: Scene) -> None:
     late, soon = scene.put(scene.delayed(2_000)), scene.put(scene.delayed(1_000))
     assert scene.found(status=JobStatus.SCHEDULED, oldest_first=True) == [soon, late]
-    for begin, found in ((soon.score, [soon, late]), (soon.score + 1, [late]), (late.score + 1, [])):
-        query = Query(status=JobStatus.SCHEDULED, oldest_first=True, after=Cursor.before(begin).text)
-        assert scene.store.find(query).jobs == found
 
 
 def test_finished_jobs_come_by_the_time_they_ended(scene: Scene) -> None:

@@ -286,6 +286,20 @@ def test_a_page_comes_in_the_order_of_an_index(
     assert "SCAN" not in step
 
 
+@pytest.mark.parametrize("kind", ["sqlite"])
+@pytest.mark.parametrize(("queue", "index"), [(None, "asyncjobs_job_status"), ("mail", "asyncjobs_job_place")])
+def test_what_falls_due_is_counted_on_an_index_alone(scene: Scene, alias: str, queue: str | None, index: str) -> None:
+    with CaptureQueriesContext(connections[alias]) as queries:
+        scene.store.due([0, 10], queue=queue)
+    with connections[alias].cursor() as cursor:
+        cursor.execute("EXPLAIN QUERY PLAN " + queries[0]["sql"])
+        steps = [row[3] for row in cursor.fetchall()]
+    assert [step.partition(" (")[0] for step in steps if "asyncjobs_job" in step] == [
+        f"SEARCH asyncjobs_job USING COVERING INDEX {index}"
+    ]
+    assert not any("TEMP B-TREE" in step for step in steps)
+
+
 @every_database
 @pytest.mark.parametrize(("column", "text"), [("retry", '{"unknown": 1}'), ("tags", "["), ("tags", "[null]")])
 def test_a_job_that_cannot_be_read_holds_up_no_other(scene: Scene, alias: str, column: str, text: str) -> None:

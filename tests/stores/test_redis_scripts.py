@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.domain.lease import LeaseClock, tick
 from asyncjobs.ids import new_ids
+from asyncjobs.stores.base import Pause
 from asyncjobs.stores.redis import RedisStore, codec, keys, scripts
 from tests.clock import Clock
 
@@ -21,6 +22,11 @@ quickly = settings(max_examples=30, deadline=None, suppress_health_check=[Health
 def kind(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
+
+
+def calls(store: RedisStore) -> int:
+    """How many scripts the server has run."""
+    return int(store.client.info("commandstats")["cmdstat_evalsha"]["calls"])
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -62,14 +68,19 @@ def test_a_page_of_the_trash_is_read_by_several_scripts(store: RedisStore, clock
     jobs = [Job(id=job_id, name="n", created_at=clock(), updated_at=clock()) for job_id in new_ids(250)]
     store.add(jobs)
     store.delete(jobs, rest_until=clock())
-
-    def calls() -> int:
-        return int(store.client.info("commandstats")["cmdstat_evalsha"]["calls"])
-
-    before = calls()
+    before = calls(store)
     page = store.trash(limit=250)
     assert {resting.job.id for resting in page.resting} == {job.id for job in jobs}
-    assert calls() - before == 4
+    assert calls(store) - before == 4
+
+
+@pytest.mark.parametrize("kind", ["valkey"])
+def test_what_falls_due_in_many_queues_is_counted_by_several_scripts(store: RedisStore, clock: Clock) -> None:
+    for number in range(25):
+        store.pause(Pause(queue=f"q{number}", since=clock()))
+    before = calls(store)
+    store.due(range(100))
+    assert calls(store) - before == 3
 
 
 def test_promotion_chooses_the_lane_that_python_does(store: RedisStore, clock: Clock) -> None:

@@ -11,19 +11,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from asyncjobs.dashboard.due import HOUR_MS, LATE_MS, MINUTE_MS, Due, falling_due, overdue
+from asyncjobs.dashboard.due import LATE_MS, Ahead, Span, look_ahead
 from asyncjobs.dashboard.frame import LIVE, Page
 from asyncjobs.dashboard.svg import Column, columns
 from asyncjobs.domain.job import Job, JobStatus
 from asyncjobs.errors import InvalidJobId, InvalidQuery
 from asyncjobs.ids import job_id_of
-from asyncjobs.stores.base import Page as Found
-from asyncjobs.stores.base import Query, QueueCounts, Store
-from asyncjobs.stores.cursor import Cursor, InvalidCursor
+from asyncjobs.stores.base import MAX_DUE, Query, QueueCounts, Store
+from asyncjobs.stores.cursor import InvalidCursor
+from asyncjobs.templatetags.asyncjobs import jobs_count
 
 ROWS: Final = 50
 LOOKS: Final = 20  # pages looked through for retries alone, or for none
-DRAWN: Final = 1_000  # jobs that the charts show
 KINDS: Final[dict[str, Callable[[Job], bool]]] = {
     "": lambda job: True,
     "retries": lambda job: job.retry_count > 0,
@@ -70,13 +69,9 @@ class Delayed(Page):
         return {"rows": zip(ids, store.get_readable(ids), strict=True)}
 
     def _all(self, store: Store) -> dict[str, Any]:
-        wanted, now = Wanted.of(self.request.GET), store.now()
+        wanted = Wanted.of(self.request.GET)
         jobs, following = upcoming(store, wanted)
-        first = self._drawn(store, wanted)
-        late = overdue(first.jobs, now=now)
-        ahead = self._drawn(store, wanted, begin=now) if late else first
-        drawn = list(filter(KINDS[wanted.kind], ahead.jobs))
-        reach = ahead.jobs[-1].score if ahead.next and ahead.jobs else None
+        ahead = look_ahead(store, wanted.queue or None)
         waiting = {counts.queue: scheduled for counts in store.counts() if (scheduled := _scheduled(counts))}
         return {
             "wanted": wanted,
@@ -84,17 +79,10 @@ class Delayed(Page):
             "following": following,
             "queues": sorted({*waiting, wanted.queue} - {""}),
             "total": sum(waiting.values()),
-            "overdue": overdue(filter(KINDS[wanted.kind], first.jobs), now=now),
-            "has_more_overdue": bool(late == len(first.jobs) and first.next),
-            "charts": [] if not drawn else [_hour(drawn, now, reach), _day(drawn, now, reach)],
-            "reach": reach,
-            "drawn": len(ahead.jobs),
+            "overdue": ahead.overdue,
+            "charts": _charts(ahead),
+            "most": MAX_DUE if any(span.is_cut for span in ahead.day) else None,
         }
-
-    def _drawn(self, store: Store, wanted: Wanted, *, begin: int | None = None) -> Found:
-        """The next jobs of the queue to fall due, from this time on."""
-        after = "" if begin is None else Cursor.before(begin).text
-        return store.find(replace(wanted.query, after=after, limit=DRAWN))
 
 
 def upcoming(store: Store, wanted: Wanted) -> tuple[list[Job], str]:
@@ -114,22 +102,21 @@ def _scheduled(counts: QueueCounts) -> int:
     return counts.by_status.get(JobStatus.SCHEDULED, 0)
 
 
-def _hour(jobs: list[Job], now: int, reach: int | None) -> tuple[str, SafeString]:
-    title = gettext("Within an hour, by five minutes")
-    return title, _chart(falling_due(jobs, now=now, each=5 * MINUTE_MS, spans=12), reach, title)
+def _charts(ahead: Ahead) -> list[tuple[str, SafeString]]:
+    """The next hour and the next day, each with its title; none if nothing falls due."""
+    if not any(span.jobs for span in ahead.day):
+        return []
+    hour, day = gettext("Within an hour, by five minutes"), gettext("Within a day, by the hour")
+    return [(hour, _chart(ahead.hour, hour)), (day, _chart(ahead.day, day))]
 
 
-def _day(jobs: list[Job], now: int, reach: int | None) -> tuple[str, SafeString]:
-    title = gettext("Within a day, by the hour")
-    return title, _chart(falling_due(jobs, now=now, each=HOUR_MS, spans=24), reach, title)
+def _chart(spans: list[Span], title: str) -> SafeString:
+    return columns([Column(span.jobs, 0, _said(span), is_cut=span.is_cut) for span in spans], title=title)
 
 
-def _chart(spans: list[Due], reach: int | None, title: str) -> SafeString:
-    drawn = [Column(due.first, due.again, _said(due), is_known=reach is None or due.until <= reach) for due in spans]
-    return columns(drawn, title=title)
-
-
-def _said(due: Due) -> str:
-    at, until = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (due.at, due.until))
-    facts = {"at": f"{at:%H:%M}", "until": f"{until:%H:%M} UTC", "first": due.first, "again": due.again}
-    return gettext("%(at)s to %(until)s: %(first)d for the first time, %(again)d retries") % facts
+def _said(span: Span) -> str:
+    at, until = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (span.at, span.until))
+    facts = {"at": f"{at:%H:%M}", "until": f"{until:%H:%M} UTC", "jobs": jobs_count(span.jobs)}
+    if span.is_cut:
+        return gettext("%(at)s to %(until)s: %(jobs)s or more") % facts
+    return gettext("%(at)s to %(until)s: %(jobs)s") % facts

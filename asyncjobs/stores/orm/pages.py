@@ -1,11 +1,12 @@
-"""Reading jobs: by id, and page by page along an index."""
+"""Reading jobs: by id, page by page along an index, and how many there are on a stretch of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 from asyncjobs.domain.job import Job, JobStatus
-from asyncjobs.stores.base import Page, Query
+from asyncjobs.stores.base import MAX_DUE, Page, Query
 from asyncjobs.stores.cursor import Cursor as PageEnd
 from asyncjobs.stores.cursor import InvalidCursor
 from asyncjobs.stores.orm.database import Cursor, Database, marks
@@ -16,6 +17,11 @@ CHUNK: Final = 1_000  # ids in one statement
 
 _BY_ID = f"SELECT {JOB_COLUMNS} FROM asyncjobs_job AS job WHERE id IN ({{ids}})"
 _BY_SEQ = f"SELECT {JOB_COLUMNS}, job.seq FROM asyncjobs_job AS job WHERE seq IN ({{seqs}})"
+
+_SPAN = f"""(SELECT count(*) FROM (
+    SELECT 1 FROM asyncjobs_job WHERE {{of}} status = 200 AND position >= %s AND position < %s
+    ORDER BY position LIMIT {MAX_DUE}
+) AS span)"""
 
 
 def get(database: Database, ids: Sequence[str]) -> list[Job | None]:
@@ -33,6 +39,21 @@ def _read(cursor: Cursor, ids: Sequence[str], current: str) -> Iterator[Job]:
         some = ids[start : start + CHUNK]
         cursor.execute(f"{_BY_ID.format(ids=marks(some))} {current}", list(some))
         yield from map(job_of, cursor.fetchall())
+
+
+def due(database: Database, edges: Sequence[int], queue: str | None) -> list[int]:
+    return database.directly(lambda cursor: _due(cursor, edges, queue))
+
+
+def _due(cursor: Cursor, edges: Sequence[int], queue: str | None) -> list[int]:
+    """In the order of the index, so that whatever is known of the table that is what is read, and no further."""
+    of, named = ("", []) if queue is None else ("queue = %s AND", [queue])
+    spans = list(pairwise(edges))
+    cursor.execute(
+        "SELECT " + ", ".join([_SPAN.format(of=of)] * len(spans)),
+        [value for span in spans for value in (*named, *span)],
+    )
+    return [int(count) for count in cursor.fetchone()]
 
 
 def find(database: Database, query: Query) -> Page:

@@ -34,6 +34,7 @@ from asyncjobs.stores.guards import (
     require_short_entries,
     require_short_note,
     require_size,
+    require_spans,
 )
 from asyncjobs.stores.orm import (
     adds,
@@ -162,6 +163,10 @@ class OrmStore(Store):
         counted, rows = counts.counts(self._database, now=self.now())
         self._folder.read(rows)
         return counted
+
+    def due(self, edges: Sequence[int], *, queue: str | None = None) -> list[int]:
+        require_spans(edges, queue)
+        return pages.due(self._database, edges, queue)
 
     def series(self, minutes: int) -> list[Minute]:
         return counts.series(self._database, minutes, now=self.now())

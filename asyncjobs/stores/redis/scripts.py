@@ -18,7 +18,7 @@ SCRIPT_LIMIT: Final = 100  # jobs of one script call, at most; `add` alone takes
 LUA: Final = files(__package__) / "lua"
 ENTRIES: Final = (
     *("add", "claim", "swap", "watch", "beat", "lapsed", "held", "get", "find", "counts", "delete", "prune", "turn"),
-    *("order", "resting", "restore", "faults"),
+    *("order", "resting", "restore", "faults", "due"),
     *(
         "heal",
         "check_faults",
@@ -91,6 +91,6 @@ def run_both(client: Redis, line: Line, prefix: str, calls: Sequence[tuple[Scrip
     return answers
 
 
-def parts(items: Sequence[T]) -> list[Sequence[T]]:
+def parts(items: Sequence[T], most: int = SCRIPT_LIMIT) -> list[Sequence[T]]:
     """As many at a time as one script call takes."""
-    return [items[start : start + SCRIPT_LIMIT] for start in range(0, len(items), SCRIPT_LIMIT)]
+    return [items[start : start + most] for start in range(0, len(items), most)]

@@ -22,6 +22,7 @@ from asyncjobs.stores.base import (
     DAY_MS,
     GONE_MS,
     MAX_BATCH,
+    MAX_DUE,
     SERIES_MINUTES,
     Beat,
     Change,
@@ -51,6 +52,7 @@ from asyncjobs.stores.guards import (
     require_short_entries,
     require_short_note,
     require_size,
+    require_spans,
 )
 from asyncjobs.stores.redis import batches, codec, connection, keys, pauses, receipts, scripts, trash
 from asyncjobs.stores.redis.finder import Finder
@@ -64,6 +66,7 @@ CLOCK_TRUST_S = 5  # how long the server's clock is reckoned by ours before it i
 MAX_TIMEOUT_S = 3_600
 LONGEST_WAIT_MS = 10_000  # then a token or a timer that was lost with its waiter is made good for
 MINUTE_MS = 60_000
+MOST_COUNTS = 1_000  # spans of queues in which one script counts what falls due
 
 
 class RedisStore(Store):
@@ -286,6 +289,13 @@ class RedisStore(Store):
     def counts(self) -> list[QueueCounts]:
         now = self.now()
         return sorted((_read_counts(row, now) for row in self.run_again("counts")), key=lambda counts: counts.queue)
+
+    def due(self, edges: Sequence[int], *, queue: str | None = None) -> list[int]:
+        """As many queues at a time as leave room for other scripts."""
+        require_spans(edges, queue)
+        queues = self._queues() if queue is None else [queue]
+        found = [self.run_again("due", len(edges), *edges, *some) for some in parts(queues, MOST_COUNTS // len(edges))]
+        return [min(sum(span), MAX_DUE) for span in zip(*found, strict=True)] or [0] * (len(edges) - 1)
 
     @connection.translated
     def series(self, minutes: int) -> list[Minute]:
