@@ -165,7 +165,7 @@ def test_a_lost_connection_is_an_error_once(scene: Scene, alias: str) -> None:
 @every_database
 @pytest.mark.parametrize("sql", ["SELECT 1 FROM asyncjobs_missing", "SELECT missing FROM asyncjobs_job"])
 def test_a_table_or_column_that_is_missing_is_for_migrate_to_make(alias: str, sql: str) -> None:
-    with pytest.raises(StoreError, match=r'"manage\.py migrate" is to be run: .*missing'):
+    with pytest.raises(StoreError, match=rf'"manage\.py migrate --database={alias}" is to be run: .*missing'):
         Database(alias).atomically(lambda cursor: cursor.execute(sql))
 
 

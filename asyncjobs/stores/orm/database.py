@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from asyncjobs.errors import StoreError, StoreUnavailable
@@ -119,20 +119,20 @@ class Database:
             return attempt()
         except (OperationalError, InterfaceError) as error:
             self._leave_broken_connection()
-            raise StoreUnavailable(f"the database cannot be used: {_said(error)}") from error
+            raise StoreUnavailable(f"the database cannot be used: {self._said(error)}") from error
         except (DatabaseError, UnicodeError) as error:
-            raise StoreError(f"the database refused: {_said(error)}") from error
+            raise StoreError(f"the database refused: {self._said(error)}") from error
+
+    def _said(self, error: Exception) -> str:
+        """In its words; of a table or a column that is missing, what makes it."""
+        where = "" if self.alias == DEFAULT_DB_ALIAS else f" --database={self.alias}"
+        return f'"manage.py migrate{where}" is to be run: {error}' if _MISSING.search(str(error)) else str(error)
 
     def _leave_broken_connection(self) -> None:
         """The next call opens another one."""
         connection = self.connection
         if not self.is_in_transaction and connection.connection is not None and not connection.is_usable():
             connection.close()
-
-
-def _said(error: Exception) -> str:
-    """In its words; of a table or a column that is missing, what makes it."""
-    return f'"manage.py migrate" is to be run: {error}' if _MISSING.search(str(error)) else str(error)
 
 
 def _may_repeat(error: BaseException | None) -> bool:
