@@ -60,14 +60,14 @@ class Options:
     due: Due | None = None
     owner: str | None = None
 
-    def but(self, given: Mapping[str, Any]) -> Self:
-        """These options, changed by those a user gave."""
+    def but(self, given: Mapping[str, Any], *, beside: Iterable[str] = ()) -> Self:
+        """These options, changed by those a user gave; an error also names those that can stand `beside` them."""
         if "delay" in given and "run_at" in given:
             raise InvalidJob("a job has a delay or a time to run at, not both")
         try:
             rules_of_given = [(*_RULES[name], value) for name, value in given.items()]
         except KeyError as unknown:
-            raise TypeError(f"unknown option {unknown}; there are {', '.join(_RULES)}") from None
+            raise TypeError(f"unknown option {unknown}; there are {', '.join((*beside, *_RULES))}") from None
         options = replace(self, **{field: rule(value) for field, rule, value in rules_of_given})
         _require_soft_before_hard(options)
         return options

@@ -68,7 +68,8 @@ def _name(text: object) -> str:
 
 def _message(error: BaseException) -> str:
     try:
-        return redacted(storable(str(error)[: MAX_MESSAGE * 4]))
+        text = error.message if isinstance(error, AsyncJobsError) else str(error)  # the code is kept beside it
+        return redacted(storable(text[: MAX_MESSAGE * 4]))
     except BaseException:  # this is code of the site's, and may do anything
         return "(this exception cannot be shown as text)"
 

@@ -26,6 +26,7 @@ R = TypeVar("R")
 H = TypeVar("H", bound="Handler[..., Any]")
 
 DEFAULT_RETRY: Final = exponential()
+_OF_HANDLERS: Final = ("name", "aliases", "atomic", "api", "serializer", "can_submit")  # alone, and not of their jobs
 
 _handlers: dict[str, "Handler[..., Any]"] = {}
 
@@ -161,7 +162,7 @@ def job(
         raise InvalidJob("serializer and can_submit are for handlers that the API offers: give api=True, too")
     exposure = Exposure(serializer, can_submit) if api else None
     known = [rules.job_name(alias) for alias in aliases]
-    chosen = Options().but(options)
+    chosen = Options().but(options, beside=_OF_HANDLERS)
 
     def made(function: Callable[P, R]) -> Handler[P, R]:
         if atomic and inspect.iscoroutinefunction(function):

@@ -8,12 +8,14 @@ def test_signing_up_sends_a_mail(client):
         assert get_engine().result(mail.id) == "sent"
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
+from functools import wraps
+from inspect import iscoroutinefunction
 from math import nextafter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from asgiref.sync import async_to_sync
 
@@ -29,13 +31,41 @@ from asyncjobs.worker.runner import Run, Runner
 
 __all__ = ["memory_jobs", "run_jobs", "submitted"]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 WORKER: Final = "asyncjobs.testing"
 _BATCH: Final = 100
 
 
-@contextmanager
-def memory_jobs() -> Iterator[Engine]:
+class memory_jobs:
     """Within this block, or the function it decorates, jobs live in a memory store of their own."""
+
+    def __init__(self) -> None:
+        self._block = _in_memory()
+
+    def __enter__(self) -> Engine:
+        return self._block.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._block.__exit__(*error)
+
+    def __call__(self, function: F) -> F:
+        return _around(function) if iscoroutinefunction(function) else _in_memory()(function)
+
+
+def _around(function: Callable[..., Any]) -> Any:
+    """An async function is to end before the block does: not when it has been called, but when it was awaited."""
+
+    @wraps(function)
+    async def within(*args: Any, **kwargs: Any) -> Any:
+        with _in_memory():
+            return await function(*args, **kwargs)
+
+    return within
+
+
+@contextmanager
+def _in_memory() -> Iterator[Engine]:
     engine = Engine(MemoryStore(), get_conf())
     before = exchange_engine(engine)
     try:

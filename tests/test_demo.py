@@ -50,8 +50,8 @@ def answers(url: str) -> bool:
 class Demo:
     """A demo running in a process of its own, with its database in a directory of its own."""
 
-    def __init__(self, directory: Path, *flags: str) -> None:
-        self.output = directory / "output"
+    def __init__(self, directory: Path, *flags: str, saying: str = "output") -> None:
+        self.output = directory / saying
         self.mark = f"ASYNCJOBS_DEMO_DIR={directory}\0"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ASYNCJOBS_DEMO")}
         environment |= {
@@ -104,8 +104,8 @@ def _is_for(pid: int, command: str) -> bool:
 
 
 @contextmanager
-def demo(directory: Path, *flags: str) -> Iterator[Demo]:
-    running = Demo(directory, *flags)
+def demo(directory: Path, *flags: str, saying: str = "output") -> Iterator[Demo]:
+    running = Demo(directory, *flags, saying=saying)
     try:
         yield running
     finally:
@@ -192,15 +192,16 @@ def test_the_printed_login_opens_the_admin_and_the_api(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_taken_port_is_replaced_and_named(tmp_path: Path) -> None:
+def test_a_taken_port_is_replaced_and_named_and_the_first_login_goes_on(tmp_path: Path) -> None:
     with demo(tmp_path, f"--port={free_port()}") as first:
         site = first.said(r"(http://127\.0\.0\.1:\d+/)")
         wait_until(lambda: is_served(site))
         port = site.rstrip("/").rpartition(":")[2]
-        (tmp_path / "second").mkdir()
-        with demo(tmp_path / "second", f"--port={port}") as second:
+        username, password = first.said(r"Login +(.+)").split(" / ")
+        with demo(tmp_path, f"--port={port}", saying="second") as second:
             other = second.said(rf"Port {port} is taken: the site is on (\d+)")
             wait_until(lambda: is_served(f"http://127.0.0.1:{other}/"))
+            assert "Log out" in log_in(f"{site}admin/login/?next=/admin/", username, password)
 
 
 def test_a_site_that_is_no_demo_is_left_alone(settings: Settings) -> None:

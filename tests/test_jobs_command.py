@@ -238,14 +238,16 @@ def test_purge_empties_a_queue(scene: Scene) -> None:
 
 
 def test_pause_and_resume(engine: Engine, scene: Scene) -> None:
-    assert jobs("pause", "mail", "--until", "2h", "--reason", "upgrade").out == (
-        "Paused mail until 2025-10-09T10:53:20.000Z.\n"
+    assert jobs("pause", "mail", "--until", "2h", "--reason", "upgrade") == Ran(
+        "Paused mail until 2025-10-09T10:53:20.000Z.\n", "No queue has been called mail before.\n", 0
     )
     [counts] = engine.counts()
     assert counts.pause is not None
     assert (counts.pause.reason, counts.pause.until) == ("upgrade", scene.clock() + 7_200_000)
     assert jobs("resume", "mail") == Ran("Resumed mail.\n", "", 0)
     assert jobs("resume", "mail") == Ran("It was not paused.\n", "", 1)
+    scene.add(queue="mail")
+    assert jobs("pause", "mail") == Ran("Paused mail.\n", "", 0)
     assert jobs("pause", "mail", "--json").document == {"queue": "mail", "until": None}
 
 

@@ -261,6 +261,9 @@ def test_an_unknown_option_is_a_mistake_of_the_caller() -> None:
     untyped: Any = add
     with pytest.raises(TypeError, match="unknown option 'prio'; there are queue, priority"):
         untyped.using(prio=1)
+    of_handlers: Any = job
+    with pytest.raises(TypeError, match="there are name, aliases, atomic, api, serializer, can_submit, queue"):
+        of_handlers(serialiser=int)
 
 
 TYPED = """

@@ -1,11 +1,13 @@
 """What projects use in their own tests: jobs in memory, submitted and run on the spot."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from asyncjobs import Engine, JobStatus, get_engine, job, retry
 from asyncjobs.errors import JobFailed, UnknownHandler
@@ -67,6 +69,18 @@ def test_jobs_of_the_block_are_its_own() -> None:
 def test_a_whole_test_can_have_jobs_of_its_own() -> None:
     double.submit(Decimal(1))
     assert len(submitted()) == 1
+
+
+def test_so_can_an_async_test() -> None:
+    @memory_jobs()
+    async def whole_test() -> list[str]:
+        await wait.asubmit("x")
+        await sync_to_async(run_jobs)()
+        return [job.name for job in submitted() if get_engine().result(job.id) == "x"]
+
+    with memory_jobs():
+        assert asyncio.run(whole_test()) == [wait.name]
+        assert submitted() == []
 
 
 def test_submitted_jobs_are_seen_in_order(engine: Engine) -> None:

@@ -66,6 +66,7 @@ def test_the_tutorial_can_be_followed_to_the_end(shown: dict[str, str]) -> None:
     assert shown["python manage.py shell < result.py"].splitlines()[-1] == "receipt for order 1 over 9.90"
     assert "COMPLETED" in shown["python manage.py jobs list --status completed"]
     assert "All jobs and indexes agree." in shown["python manage.py jobs check"]
+    assert [command for command, output in shown.items() if "WARNINGS:" in output] == []
 
 
 @pytest.mark.slow

@@ -232,7 +232,6 @@ class Child:
         try:
             run.handler = lookup(job.name)
         except UnknownHandler as error:
-            logger.warning("%s", error, extra={"job_id": job.id})
             self._outbox.end(run, _parked(job, error, now=self._clock.now()))
             return False
         if job.cancel_requested is not None:

@@ -162,6 +162,13 @@ def test_a_lost_connection_is_an_error_once(scene: Scene, alias: str) -> None:
     assert ids(scene.claim()) == [job.id]
 
 
+@every_database
+@pytest.mark.parametrize("sql", ["SELECT 1 FROM asyncjobs_missing", "SELECT missing FROM asyncjobs_job"])
+def test_a_table_or_column_that_is_missing_is_for_migrate_to_make(alias: str, sql: str) -> None:
+    with pytest.raises(StoreError, match=rf'"manage\.py migrate --database={alias}" is to be run: .*missing'):
+        Database(alias).atomically(lambda cursor: cursor.execute(sql))
+
+
 def end_session(alias: str, session: int) -> None:
     with connections[alias].cursor() as cursor:
         if alias == "postgres":

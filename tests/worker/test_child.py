@@ -293,7 +293,9 @@ def test_a_run_that_is_to_end_before_it_begins_calls_no_handler(
     assert (run.change and run.change.new.status) == (CANCELED if flag == Flag.CANCEL else None)
 
 
-def test_a_job_that_nobody_can_run_is_parked_and_keeps_back_no_other(engine: Engine, hire: Hire) -> None:
+def test_a_job_that_nobody_can_run_is_parked_and_keeps_back_no_other(
+    engine: Engine, hire: Hire, caplog: pytest.LogCaptureFixture
+) -> None:
     [known] = say(1)
     unknown = engine.submit(Job(id=new_ids(1)[0], name="no.such", created_at=engine.store.now()))
     hand = hire(burst=True)
@@ -301,6 +303,8 @@ def test_a_job_that_nobody_can_run_is_parked_and_keeps_back_no_other(engine: Eng
     parked = hand.now(unknown)
     assert parked.error is not None
     assert (parked.status, parked.attempt, parked.error.code) == (SCHEDULED, 0, "UNKNOWN_HANDLER")
+    [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert said.startswith("no.such failed and will run again: UNKNOWN_HANDLER: no handler is registered as 'no.such'")
     assert hand.now(known).status == COMPLETED
 
 

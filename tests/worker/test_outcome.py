@@ -121,8 +121,9 @@ def test_an_error_is_told_by_code_message_type_and_where_it_was_raised() -> None
     assert error.traceback.rstrip().endswith("ValueError: odd")
 
 
-def test_errors_of_ours_keep_their_code() -> None:
-    assert error_of(InvalidResult("no")).code == "INVALID_RESULT"
+def test_errors_of_ours_keep_their_code_and_say_it_once() -> None:
+    error = error_of(InvalidResult("no"))
+    assert (error.code, error.message) == ("INVALID_RESULT", "no")
 
 
 def test_local_variables_are_not_kept() -> None:

@@ -28,7 +28,6 @@ from asyncjobs.processes import STOP_SECONDS, CommandProcess, end_all, site_envi
 from asyncjobs.stores.base import Query
 
 REDIS_URL: Final = "ASYNCJOBS_DEMO_REDIS_URL"
-USERNAME: Final = "demo"
 LOOK_SECONDS: Final = 0.2
 ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WORKER: Final = ("runjobworker", "--name=demo", "--processes=2", "--threads=4", "--grace=3", "--no-reload")
@@ -85,7 +84,7 @@ class Command(BaseCommand):
             _require_one(status, since)
 
     def _run(self, port: int, parent: int) -> None:
-        self._tell(f"http://127.0.0.1:{port}/")
+        self._tell(port)
         self._submit()
         os.environ["DJANGO_RUNSERVER_HIDE_WARNING"] = "true"  # it is meant for this machine alone
         with _beside(WORKER, ("runserver", f"127.0.0.1:{port}", "--noreload")) as parts:
@@ -95,13 +94,14 @@ class Command(BaseCommand):
         self.stdout.write(f"Submitted {import_string(settings.ASYNCJOBS_DEMO)()} jobs.\n")
         self.stdout.flush()
 
-    def _tell(self, site: str) -> None:
-        """What to look at, and how."""
-        server, password = os.environ[REDIS_URL], _new_login()
+    def _tell(self, port: int) -> None:
+        """What to look at, and how. Two demos may share a database: each has a user of its own."""
+        site, server, user = f"http://127.0.0.1:{port}", os.environ[REDIS_URL], f"demo-{port}"
+        password = _new_password(user)
         lines = {
-            "Site": site,
-            "Login": f"{USERNAME} / {password}",
-            "API": f"curl -u '{USERNAME}:{password}' {site.rstrip('/')}{reverse('asyncjobs-api:jobs')}",
+            "Site": f"{site}/",
+            "Login": f"{user} / {password}",
+            "API": f"curl -u '{user}:{password}' {site}{reverse('asyncjobs-api:jobs')}",
             "Other terminals": f"export {REDIS_URL}={server}",
             "Look at": "manage.py jobs list --status failed, jobs show ID, jobs counts",
             "Ctrl-C": "stops all of it",
@@ -192,11 +192,11 @@ def _require_one(status: JobStatus, since: int) -> None:
         raise CommandError(f"None of the jobs is {status.name}.")
 
 
-def _new_login() -> str:
-    """A password for the one user of the site, new at each start."""
+def _new_password(username: str) -> str:
+    """For this user of the site, new at each start."""
     password = secrets.token_urlsafe(9)
     user, _ = get_user_model().objects.get_or_create(
-        username=USERNAME, defaults={"is_staff": True, "is_superuser": True}
+        username=username, defaults={"is_staff": True, "is_superuser": True}
     )
     user.set_password(password)
     user.save()

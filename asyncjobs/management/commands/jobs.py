@@ -101,9 +101,12 @@ class Command(BaseCommand):
 
     def _pause(self) -> None:
         queue, reason, until = (self.options[name] for name in ("queue", "reason", "until"))
+        is_known = any(counts.queue == queue for counts in self.engine.counts())
         pause = self.engine.pause(queue, reason=reason, until=until)
         end = printing.iso(pause.until)
         self._print({"queue": queue, "until": end}, [f"Paused {queue}{f' until {end}' if end else ''}."])
+        if not is_known:
+            self.stderr.write(f"No queue has been called {queue} before.", self.style.NOTICE)
 
     def _resume(self) -> None:
         queue = self.options["queue"]

@@ -35,6 +35,7 @@ USAGE: Final = 2
 _LOOPBACK: Final = "127.0.0.1"  # where the server of --dev-redis listens
 _THIS_MACHINE: Final = frozenset({_LOOPBACK, "localhost"})
 _NAMED: Final = 8  # handlers named in the banner
+_NO_HANDLERS: Final = 'none: nothing will run. They are found in the module "jobs" of each of INSTALLED_APPS'
 _PATTERN_CHARACTERS: Final = str.maketrans("", "", "*?[]!")
 
 
@@ -102,7 +103,7 @@ def _banner(engine: Engine, options: WorkerOptions) -> Iterator[str]:
     yield f"asyncjobs {own_version()} · {options.name}"
     yield f"  store     {engine.store}"
     yield f"  queues    {', '.join(options.queues)}{without}"
-    yield f"  handlers  {', '.join(names[:_NAMED]) or 'none: nothing will run'}{more}"
+    yield f"  handlers  {', '.join(names[:_NAMED]) or _NO_HANDLERS}{more}"
     yield f"  children  {options.processes}, each {options.threads} threads and {options.async_concurrency} coroutines"
     yield f"  lease     {options.lease / 1000:g} s; grace {options.grace / 1000:g} s"
 

@@ -1,12 +1,13 @@
 """The way to the database: transactions that join the caller's, repeats where they are safe, errors of ours."""
 
 import random
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from asyncjobs.errors import StoreError, StoreUnavailable
@@ -19,6 +20,9 @@ REPEATS: Final = (0.01, 0.05, 0.2)  # seconds, at most, before each
 
 _MYSQL_REPEATABLE: Final = {1020, 1205, 1213}  # changed since last read, lock wait timeout, deadlock
 _POSTGRES_REPEATABLE: Final = {"40001", "40P01", "55P03"}  # serialization failure, deadlock, lock not available
+_MISSING: Final = re.compile(  # a table or a column, as SQLite, PostgreSQL, MariaDB and MySQL say it
+    r"no such (table|column)|no column named|^(relation|column) .* does not exist|Table .* doesn't exist|Unknown column"
+)
 
 
 class Database:
@@ -115,9 +119,14 @@ class Database:
             return attempt()
         except (OperationalError, InterfaceError) as error:
             self._leave_broken_connection()
-            raise StoreUnavailable(f"the database cannot be used: {error}") from error
+            raise StoreUnavailable(f"the database cannot be used: {self._said(error)}") from error
         except (DatabaseError, UnicodeError) as error:
-            raise StoreError(f"the database refused: {error}") from error
+            raise StoreError(f"the database refused: {self._said(error)}") from error
+
+    def _said(self, error: Exception) -> str:
+        """In its words; of a table or a column that is missing, what makes it."""
+        where = "" if self.alias == DEFAULT_DB_ALIAS else f" --database={self.alias}"
+        return f'"manage.py migrate{where}" is to be run: {error}' if _MISSING.search(str(error)) else str(error)
 
     def _leave_broken_connection(self) -> None:
         """The next call opens another one."""
