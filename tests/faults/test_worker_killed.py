@@ -33,10 +33,10 @@ def kill_something(trial: Trial, workers: list[Worker], chance: random.Random) -
 
 @either
 def test_jobs_survive_that_children_and_workers_are_killed(either_trial: Trial, chance: random.Random) -> None:
-    """A machine that starts processes slowly may have nobody to rescue for a while, so a second storm may be sooner."""
+    """One worker is never killed: others may be slow to start, and somebody has to be there to rescue in time."""
     trial, submitted = either_trial, list[Job]()
-    workers = [trial.start(), trial.start()]
-    until(lambda: all(worker.children() for worker in workers))
+    unharmed, *workers = [trial.start() for _ in range(3)]
+    until(lambda: all(worker.children() for worker in [unharmed, *workers]))
 
     def rescued_late_by() -> float:
         before = len(submitted)
@@ -53,7 +53,7 @@ def test_jobs_survive_that_children_and_workers_are_killed(either_trial: Trial, 
         assert len(ended) == 1540
         return max(percentile(lapsed, 0.99) - LEASE, percentile(died, 0.99))
 
-    assert best_of(rescued_late_by, enough=1, rounds=2) <= 1
+    assert best_of(rescued_late_by, enough=1, rounds=3) <= 1
 
 
 def share_of(total: int, number: int) -> int:
