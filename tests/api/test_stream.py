@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -75,12 +76,13 @@ def test_that_a_running_job_is_to_end_is_told_as_a_status() -> None:
 
     async def told() -> bytes:
         response: Any = Stream(engine, job, lambda job_id, part: job_id + part).response("ann")
-        events = aiter(response)
-        for _ in ("retry", "status"):
-            await anext(events)
-        engine.cancel(job.id)
-        last: bytes = await anext(events)
-        return last
+        with closing(response):
+            events = aiter(response)
+            for _ in ("retry", "status"):
+                await anext(events)
+            engine.cancel(job.id)
+            last: bytes = await anext(events)
+            return last
 
     with serving():
         event = asyncio.run(told()).decode()
