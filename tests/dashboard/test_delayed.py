@@ -176,11 +176,13 @@ def test_charts_show_a_day_however_much_comes_first(engine: Engine, boss: Client
     scheduled(engine, due_in=21 * HOUR_MS, queue="mail")
     page = text(boss)
     assert spoken(page) == ["1 job", "999 jobs", "999 jobs"]
+    assert page.count("· at most 999 jobs") == 2
     assert "A column with a gap" not in page
     assert page.count('class="aj-good"') == 3
     scheduled(engine, due_in=7 * MINUTE_MS)
     page = text(boss)
     assert spoken(page) == ["1 job", "1,000 jobs or more", "1,000 jobs or more"]
+    assert page.count("· 1,000 jobs or more") == 2
     assert "A column with a gap: 1,000 jobs or more" in page
     assert page.count('class="aj-good"') == 5
     assert spoken(text(boss, queue="mail")) == ["1 job"]

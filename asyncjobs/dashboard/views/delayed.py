@@ -102,21 +102,35 @@ def _scheduled(counts: QueueCounts) -> int:
     return counts.by_status.get(JobStatus.SCHEDULED, 0)
 
 
-def _charts(ahead: Ahead) -> list[tuple[str, SafeString]]:
-    """The next hour and the next day, each with its title; none if nothing falls due."""
+class Chart(NamedTuple):
+    title: str
+    drawn: SafeString
+    highest: str
+
+
+def _charts(ahead: Ahead) -> list[Chart]:
+    """The next hour and the next day; none if nothing falls due."""
     if not any(span.jobs for span in ahead.day):
         return []
     hour, day = gettext("Within an hour, by five minutes"), gettext("Within a day, by the hour")
-    return [(hour, _chart(ahead.hour, hour)), (day, _chart(ahead.day, day))]
+    return [_chart(ahead.hour, hour), _chart(ahead.day, day)]
 
 
-def _chart(spans: list[Span], title: str) -> SafeString:
-    return columns([Column(span.jobs, 0, _said(span), is_cut=span.is_cut) for span in spans], title=title)
+def _chart(spans: list[Span], title: str) -> Chart:
+    drawn = columns([Column(span.jobs, 0, _said(span), is_cut=span.is_cut) for span in spans], title=title)
+    return Chart(title, drawn, _most(max(spans, key=lambda span: span.jobs)))
 
 
 def _said(span: Span) -> str:
     at, until = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (span.at, span.until))
-    facts = {"at": f"{at:%H:%M}", "until": f"{until:%H:%M} UTC", "jobs": jobs_count(span.jobs)}
-    if span.is_cut:
-        return gettext("%(at)s to %(until)s: %(jobs)s or more") % facts
+    facts = {"at": f"{at:%H:%M}", "until": f"{until:%H:%M} UTC", "jobs": _count(span)}
     return gettext("%(at)s to %(until)s: %(jobs)s") % facts
+
+
+def _most(span: Span) -> str:
+    return _count(span) if span.is_cut else gettext("at most %(jobs)s") % {"jobs": _count(span)}
+
+
+def _count(span: Span) -> str:
+    jobs = jobs_count(span.jobs)
+    return gettext("%(jobs)s or more") % {"jobs": jobs} if span.is_cut else jobs
