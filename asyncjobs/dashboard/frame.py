@@ -25,7 +25,7 @@ from django_htmx.middleware import HtmxDetails
 
 from asyncjobs.current import get_engine
 from asyncjobs.engine import Engine
-from asyncjobs.errors import StoreError
+from asyncjobs.errors import DeserializationError, StoreError
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -77,16 +77,20 @@ class Framed(View):
             return _kept(_rendered(super().dispatch(request, *args, **kwargs)))
         except StoreError as error:
             logger.error("%s", error)  # it may name the server, which is nothing for a page
-            return _kept(self._unavailable(request))
+            text = self._instead(request, "unavailable", _("The jobs cannot be reached"))
+            return _kept(HttpResponse(text, status=503, headers={"Retry-After": str(RETRY_SECONDS)}))
+        except DeserializationError as error:
+            logger.error("%s", error)
+            return _kept(HttpResponse(self._instead(request, "unreadable", _("An unreadable job")), status=500))
 
-    def _unavailable(self, request: HttpRequest) -> HttpResponse:
-        """Says that nothing can be read or done now. An open page that polls stays as it is, and says so itself."""
-        text = ""
-        if not HtmxDetails(request):
-            again = request.get_full_path() if request.method == "GET" else back(request)
-            frame = self.frame() | {"title": _("The jobs cannot be reached"), "again": again}
-            text = render_to_string("asyncjobs/dashboard/unavailable.html", frame, request)
-        return HttpResponse(text, status=503, headers={"Retry-After": str(RETRY_SECONDS)})
+    def _instead(self, request: HttpRequest, name: str, title: Promise) -> str:
+        """A page that says why there is no other. One that is open and polls stays as it is, and says so itself."""
+        if HtmxDetails(request):
+            return ""
+        again = request.get_full_path() if request.method == "GET" else back(request)
+        return render_to_string(
+            f"asyncjobs/dashboard/{name}.html", self.frame() | {"title": title, "again": again}, request
+        )
 
     def frame(self) -> dict[str, Any]:
         """What the templates of the admin and ours know of any page. None of it comes from the store."""

@@ -92,6 +92,10 @@ def test_a_job_that_a_later_release_wrote_holds_up_nobody_who_asks_for_others(bo
         assert boss.get(HOME + "delayed/", {"_live": "", "id": [broken, other]}).status_code == 200
         chosen = {"act": "retry", "id": [broken, other], "next": HOME}
         assert "1 job" in text_of(boss.post(HOME + "chosen/", chosen))
+        page, act = boss.get(HOME + f"jobs/{broken}/"), boss.post(HOME + f"jobs/{broken}/cancel/")
+        assert (page.status_code, act.status_code) == (500, 500)
+        assert "This job cannot be read" in text_of(page)
+        assert boss.get(HOME + f"jobs/{broken}/", {"_live": ""}, headers={"HX-Request": "true"}).content == b""
     undone = carried_out(engine, Order(deed="cancel", frozen=scene.clock.advance(10), by="7", undoes=canceled.id))
     assert undone.status == JobStatus.COMPLETED
     assert scene.stored(jobs[1]).status == JobStatus.QUEUED
