@@ -1,5 +1,6 @@
 """What strangers send: refused with a problem, quickly, in bounded memory, and without a trace in the store."""
 
+import gc
 import logging
 import time
 import tracemalloc
@@ -164,6 +165,7 @@ def test_memory_does_not_grow_with_what_is_refused(engine: Engine, server: Serve
     def held_after(rounds: int) -> int:
         besiege(engine, server, seed=5, rounds=rounds)
         remove_all(engine)
+        gc.collect()
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()

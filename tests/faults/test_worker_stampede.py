@@ -15,7 +15,7 @@ from tests.servers import RedisServer, valkey_binary
 from tests.worker import jobs
 from tests.workers import until
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.alone]
 MANY = 50_000
 PING_EVERY = 0.005
 SLOWEST = 0.02
